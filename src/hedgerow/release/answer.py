@@ -22,9 +22,14 @@ piece to the next. All hold together with the confidence (theory.md section 13.2
 interval. It is cut to what the number of records allows and, for counts, to whole numbers.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from hedgerow.cards import card
 from hedgerow.errors import ConfigError
@@ -32,6 +37,13 @@ from hedgerow.quantities import count_text
 from hedgerow.queries import Conjunction, Explicit, LinearQuery, Neighbours, Parity
 from hedgerow.release.evidence import Evidence
 from hedgerow.release.feasible import Together
+from hedgerow.release.noise_sums import Noises
+
+if TYPE_CHECKING:
+    from hedgerow.privacy import AdditiveNoise
+
+NOTHING = "nothing: no measurement and no evaluated workload covers this query"
+"""The text of ``Answer.covers`` where there is no interval."""
 
 TOTAL_SHARE = 0.05
 FIRST_SHARE = 0.9
@@ -96,6 +108,26 @@ class Total:
     value: float
     public: bool
     evidence: Evidence | None = None
+
+    @classmethod
+    def measured(cls, value: float, bought: Sequence[AdditiveNoise], counted: float | None) -> Total:
+        """A private number of records; all of its noises bound it, as the curator may have been asked several times.
+
+        The noisy number is never below 1, though there may be no record. An average with sums of tables is as near to
+        the truth as that number is, and as it is to that number: whatever tables it was averaged with.
+
+        Args:
+            value: The mass of the model.
+            bought: Noises of the numbers of records that were bought, in order.
+            counted: The noisy number, where ``value`` averages it with the sums of noisy tables; else None.
+        """
+
+        def radius(risk: float) -> float:
+            beside = 0.0 if counted is None else abs(value - counted)
+            return beside + max(1.0, *(Noises.of(each.kind, each.scale, np.ones(1)).bound(risk) for each in bought))
+
+        evidence = Evidence(value, radius, "the noisy number of records") if bought else None
+        return cls(value, public=False, evidence=evidence)
 
     def slack(self, risk: float) -> float:
         """A bound on how far ``value`` is from the truth; infinite where nothing is known."""
@@ -258,3 +290,21 @@ def _is_whole(query: LinearQuery) -> bool:
 def _to_whole_numbers(low: float, high: float) -> tuple[float, float]:
     inner = float(math.ceil(low - 1e-9)), float(math.floor(high + 1e-9))
     return inner if inner[0] <= inner[1] else (low, high)
+
+
+def answer_total(query: LinearQuery, value: float, total: Total, confidence: float) -> Answer:
+    """The answer of a query of no attribute, which is about the number of records alone.
+
+    Args:
+        query: The query.
+        value: The model's answer, in counts.
+        total: What is known of the number of records.
+        confidence: Probability that the interval covers the true answer.
+    """
+    if total.public:
+        return Answer(value, value, value, "the true answer: the number of records is public")
+    if total.evidence is None:
+        return Answer(value, None, None, NOTHING)
+    factor = abs(float(query.of_table(np.array(1.0))[0]))
+    piece = Evidence(value, lambda risk: factor * total.slack(risk), total.evidence.source)
+    return intersect(query, value, [piece], total, confidence)

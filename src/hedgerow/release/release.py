@@ -16,7 +16,17 @@ from hedgerow.cards import card
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.quantities import spent_of
 from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, Positions, parse_predicate
-from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect, left_uncounted, shares
+from hedgerow.release.answer import (
+    NOTHING,
+    TOTAL_SHARE,
+    Answer,
+    Total,
+    answer_total,
+    check_confidence,
+    intersect,
+    left_uncounted,
+    shares,
+)
 from hedgerow.release.content import StoredModel
 from hedgerow.release.evidence import Evidence, from_workload_error, measured, variance_of
 from hedgerow.release.feasible import Together
@@ -30,16 +40,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from hedgerow.arrays import Floats, Ints
-    from hedgerow.domain import Binned, Clique, Domain
+    from hedgerow.domain import Clique, Domain
     from hedgerow.models import Model
     from hedgerow.privacy import AdditiveNoise, Budget, Event, WorkloadError
     from hedgerow.queries import Measurement, Workload
+    from hedgerow.release.bin_positions import BinPositions
     from hedgerow.release.record_conditions import Given
     from hedgerow.release.records import Records
     from hedgerow.system import SigningKey
-
-NOTHING = "nothing: no measurement and no evaluated workload covers this query"
-"""The text of ``Answer.covers`` where there is no interval."""
 
 MOST_TOGETHER = 24
 """Answers of one statement that get intervals from all measurements together, which take a tenth of a second each."""
@@ -47,8 +55,6 @@ MOST_TOGETHER = 24
 WEIGHTED_RECORDS = 100_000
 """So many are drawn by default where records have weights, at most."""
 
-_GUESSED = 0.1
-"""How far the mean position of a bin is from what the bins beside it say, in widths of the bin."""
 _FAR = 9.0
 """Variances of a number, as a multiple of the least one, from which on it bounds nothing that others leave open."""
 
@@ -167,33 +173,12 @@ class Release:
     @cached_property
     def tilts(self) -> dict[str, Floats]:
         """Tilts of the densities inside the bins of each column, by the mean positions of their records."""
-        from hedgerow.domain.tilts import tilts_of_positions
+        return {name: each.tilts for name, each in self._in_bins.items()}
 
-        binned = {column.name: column for column in self._binned}
-        return {name: tilts_of_positions(binned[name], means) for name, means in self.mean_positions.items()}
-
-    @cached_property
+    @property
     def mean_positions(self) -> dict[str, Floats]:
-        """For columns in bins the mean position of the records of each bin, from -1/2 to 1/2.
-
-        It is the one that the hypothesis' counts of the bins beside say, which errs by `_GUESSED` of the width of a
-        bin. Where positions were measured it is averaged with the noisy mean, by inverse variances. Where moments
-        of the column were measured too, bins are moved so that the mean of all comes near to the measured one.
-        """
-        from hedgerow.domain.tilts import positions_of
-
-        tables = self.model.marginals([(column.name,) for column in self._binned]) if self._binned else []
-        means = {}
-        for column, counts in zip(self._binned, tables, strict=True):
-            means[column.name] = positions_of(column, counts)
-            sums = self.positions_of(column.name)
-            if sums is not None:
-                held, precision = self._held(column, counts, sums)
-                averaged = (means[column.name] + precision * sums.values / held) / (1.0 + precision)
-                variances = np.square(_GUESSED) / (1.0 + precision)
-                moved = self._moved(column, held, np.clip(averaged, -0.5, 0.5), variances)
-                means[column.name] = np.clip(moved, -0.5, 0.5)
-        return means
+        """For columns in bins the mean position of the records of each bin, from -1/2 to 1/2, see `BinPositions`."""
+        return {name: each.means for name, each in self._in_bins.items()}
 
     def position_errors(self, rng: np.random.Generator) -> dict[str, Floats]:
         """Errors that `mean_positions` might have, drawn from their law given what was measured.
@@ -201,51 +186,24 @@ class Release:
         Args:
             rng: What they are drawn with.
         """
-        tables = self.model.marginals([(column.name,) for column in self._binned]) if self._binned else []
-        errors = {}
-        for column, counts in zip(self._binned, tables, strict=True):
-            sums = self.positions_of(column.name)
-            if sums is None:
-                errors[column.name] = rng.normal(0.0, _GUESSED, column.ordinary)
-                continue
-            held, precision = self._held(column, counts, sums)
-            variances = np.square(_GUESSED) / (1.0 + precision)
-            drawn = rng.normal(0.0, np.sqrt(variances))
-            errors[column.name] = self._moved(column, held, drawn, variances, noise=float(rng.normal()))
-        return errors
-
-    @staticmethod
-    def _held(column: Binned, counts: Floats, sums: Measurement) -> tuple[Floats, Floats]:
-        """Records of each bin, and how much more precise the measured mean position is than a guess."""
-        held = np.maximum(counts[: column.ordinary], 1e-9)
-        return held, np.square(_GUESSED * held / max(sums.std, 1e-9))
-
-    def _moved(
-        self, column: Binned, held: Floats, means: Floats, variances: Floats, *, noise: float | None = None
-    ) -> Floats:
-        """Mean positions in bins after what the measured sum over the whole column says of them, by least squares.
-
-        With noise, in its standard deviations, the means are errors of a truth of nothing, and so is that sum.
-        """
-        whole = self.positions_of(column.name, whole=True)
-        if whole is None:
-            return means
-        from hedgerow.domain import ends_of
-
-        low, high = ends_of(column)
-        span, reach = float(high[-1] - low[0]), (high - low) * held  # what a mean position of 1 adds to the sum
-        measured = span * float(whole.values[0]) + (low[0] + high[-1]) / 2.0 * held.sum()
-        residual = measured - float(((low + high) / 2.0) @ held + reach @ means)
-        if noise is not None:
-            residual = span * whole.std * noise - float(reach @ means)
-        gain = variances * reach / (float(variances @ reach**2) + (span * whole.std) ** 2)
-        return np.asarray(means + gain * residual)
+        return {name: each.errors(rng) for name, each in self._in_bins.items()}
 
     @cached_property
-    def _binned(self) -> list[Binned]:
+    def _in_bins(self) -> dict[str, BinPositions]:
         from hedgerow.domain import Binned
 
-        return [column for column in self.domain.columns if isinstance(column, Binned)]
+        binned = [column for column in self.domain.columns if isinstance(column, Binned)]
+        if not binned:
+            return {}
+        from hedgerow.release.bin_positions import BinPositions
+
+        tables = self.model.marginals([(column.name,) for column in binned])
+        return {
+            column.name: BinPositions(
+                column, counts, self.positions_of(column.name), self.positions_of(column.name, whole=True)
+            )
+            for column, counts in zip(binned, tables, strict=True)
+        }
 
     def guarantee(self) -> str:
         """The promise about the people in the table in one sentence, or that there is none."""
@@ -537,7 +495,7 @@ class Release:
         """
         total = self._total_evidence()
         if not query.scope:
-            return self._answer_total(query, value, total, confidence)
+            return answer_total(query, value, total, confidence)
         pieces: list[Evidence | Together] = list(measured(query, self._runs, total.value if total.public else None))
         slack = total.slack(TOTAL_SHARE * check_confidence(confidence))
         if together and not pieces:
@@ -663,34 +621,7 @@ class Release:
     def _total_evidence(self) -> Total:
         if self.budget.neighbours.public_total:
             return Total(self.total, public=True)
-        noises = self.count_noises
-        if not noises:
-            return Total(self.total, public=False)
-
-        def radius(risk: float) -> float:
-            """The largest: the curator may also have been asked before the run, and during a session.
-
-            The noisy number is never below 1, though there may be no record. The average is as near to the truth as
-            that number is, and as it is to that number: whatever tables it was averaged with.
-            """
-            beside = 0.0 if self.counted is None else abs(self.total - self.counted)
-            bounds = [Noises.of(noise.kind, noise.scale, np.ones(1)).bound(risk) for noise in noises]
-            return beside + max(1.0, *bounds)
-
-        return Total(self.total, public=False, evidence=Evidence(self.total, radius, "the noisy number of records"))
-
-    def _answer_total(self, query: LinearQuery, value: float, total: Total, confidence: float) -> Answer:
-        if total.public:
-            return Answer(value, value, value, "the true answer: the number of records is public")
-        if total.evidence is None:
-            return Answer(value, None, None, NOTHING)
-        factor = float(query.of_table(np.array(1.0))[0])
-
-        def radius(risk: float) -> float:
-            return abs(factor) * total.slack(risk)
-
-        piece = Evidence(value, radius, total.evidence.source)
-        return intersect(query, value, [piece], total, confidence)
+        return Total.measured(self.total, self.count_noises, self.counted)
 
     def save(self, path: str | os.PathLike[str], *, sign: SigningKey | None = None) -> None:
         """Write the release to one file, in one step: a reader sees the old file or the whole new one.

@@ -52,12 +52,12 @@ from hedgerow.queries import (
     columns_of,
     parse_select,
 )
-from hedgerow.release.answer import check_confidence, each_of, left_uncounted
+from hedgerow.release.answer import NOTHING, check_confidence, each_of, left_uncounted
 from hedgerow.release.column_sums import ColumnSums, places_told
 from hedgerow.release.correlations import QUESTIONS, Correlation
 from hedgerow.release.evidence import Evidence
 from hedgerow.release.numbers import Estimate, Numbers
-from hedgerow.release.release import MOST_TOGETHER, NOTHING, Release
+from hedgerow.release.release import MOST_TOGETHER, Release
 
 Later = Callable[[], Estimate]
 """A number whose questions were asked: its value is the hypothesis' when all questions of its statement were."""
