@@ -43,7 +43,7 @@ from hedgerow import (
     replicate,
 )  # fmt: skip
 from hedgerow.inference import ModelFamily
-from hedgerow.release import Replicates, Target
+from hedgerow.release import Replicates, Target, select_from
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 RECORDS = 8_000
@@ -251,6 +251,10 @@ def found(task: Task, epsilon: float, seed: int, replicates: int, *, rerun: bool
         held[f"moments, {target}"] = (low <= truth[target]) & (truth[target] <= high)
         held[f"moments, {target}"] = np.where(np.isnan(low), np.nan, held[f"moments, {target}"])
         widths[f"moments, {target}"] = (high - low) / 2.0 / of_sample
+        if target == "file":
+            low, high = _answered(task, release)
+            held["answers, file"] = np.where(np.isnan(low), np.nan, (low <= sample) & (sample <= high))
+            widths["answers, file"] = (high - low) / 2.0 / of_sample
         if target == "file" and rules:
             for name, (value, reach) in _combined(task, made).items():
                 held[f"{name}, population"] = np.abs(value - population) <= reach
@@ -273,6 +277,18 @@ def _models(task: Task) -> list[tuple[ModelFamily, str]]:
         ("linear", f"{task.number} ~ {others}"),
         ("poisson", f"{task.number} ~ {others}"),
     ]
+
+
+def _answered(task: Task, release: Release) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of the proved intervals of shares and means; of all other statistics not a number."""
+    outcome, number, first = task.outcome, task.number, task.by[0]
+    asked = [outcome, first, f"{outcome} WHERE {first} = 1", number, f"{number} WHERE {first} = 0"]
+    low, high = np.full((2, len(task.kinds)), np.nan)
+    for place, each in enumerate(asked):
+        name, _, where = each.partition(" ")
+        (row,) = select_from(release, f"SELECT AVG({name}) FROM people {where}").to_dicts()
+        low[place], high[place] = row[f"AVG({name}) low"], row[f"AVG({name}) high"]
+    return low, high
 
 
 def _from_sums(task: Task, release: Release, target: Target, seed: int) -> tuple[np.ndarray, np.ndarray]:

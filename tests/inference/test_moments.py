@@ -53,11 +53,19 @@ def rows() -> pa.Table:
     return pa.table({"age": age, "hours": hours, "sex": np.array(["F", "M"])[sex], "job": np.array(list("abc"))[job]})
 
 
+TOGETHER = "hours ~ age + sex * job"
 MODELS: dict[str, ModelFamily] = {
     FORMULA: "linear",
     "sex ~ age + hours + job": "logistic",
     "hours ~ age + sex + C(job)": "poisson",
+    TOGETHER: "linear",
+    "hours ~ age * sex": "linear",
+    "hours ~ sex + age:sex": "linear",
+    "hours ~ 0 + sex + age": "linear",
+    "sex ~ age * job": "logistic",
+    "hours ~ sex * C(job)": "poisson",
 }
+INTERACTIONS = list(MODELS)[3:]
 
 
 @cache
@@ -77,9 +85,12 @@ def made(
     ).release
 
 
-def _answered(release: Release) -> list[Floats]:
+def _asked(formula: str) -> str:
+    return f"marginals:1; regression: {formula}"
+
+
+def _answered(release: Release, clear: Release) -> list[Floats]:
     """Exact answers to what was measured: those of a release with next to no noise."""
-    clear = made(1e7)
     known = {each.target.text: each.values for each in (*clear.measurements, *clear.positions)}
     return [known[each.target.text] for each in (*release.measurements, *release.positions)]
 
@@ -91,8 +102,9 @@ def _again(measured: Measurement, exact: Floats, rng: np.random.Generator) -> Me
 
 def errors_follow_their_law(formula: str = FORMULA, draws: int = 100, bias: float = 0.35) -> None:
     """Over draws of all noise, what `regress` says of its errors: their mean is 0, their size as told."""
-    release, rng = made(3.0), np.random.default_rng(1)
-    exact, number = _answered(release), len(release.measurements)
+    asked = (_asked(formula),) if formula in INTERACTIONS else ()
+    release, rng = made(3.0, *asked), np.random.default_rng(1)
+    exact, number = _answered(release, made(1e7, *asked)), len(release.measurements)
     (count,) = release.count_noises
     family, exactly, found = MODELS[formula], truth(formula), []
     for _ in range(draws):
@@ -116,6 +128,14 @@ def sums_without_noise_are_least_squares() -> None:
     found = regress(made(1e7), FORMULA, target="file", source="moments", seed=0)
     assert found.names == NAMES
     np.testing.assert_allclose(found.estimate.value, truth(), rtol=1e-4, atol=1e-4)
+
+
+def sums_without_noise_are_interactions() -> None:
+    """The coefficients of the table, from moments by several labels and tables of three columns."""
+    for formula in INTERACTIONS:
+        release = made(1e7, _asked(formula))
+        found = regress(release, formula, MODELS[formula], target="file", source="moments", seed=0)
+        np.testing.assert_allclose(found.estimate.value, truth(formula), rtol=1e-3, atol=2e-3)
 
 
 def errors_of_curved_models_follow_their_law() -> None:
@@ -153,7 +173,22 @@ def _with_other_half(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moments_module._Sums, "_of_positions", other)
 
 
+def _from_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers of interactions are counted from the middle of their columns."""
+    all_of = moments_module._Factor.all_of
+
+    def other(domain: Domain, name: str) -> object:
+        found = all_of(domain, name)
+        return [replace(each, middle=0.0) for each in found] if found and len(found) > 1 else found
+
+    monkeypatch.setattr(moments_module._Factor, "all_of", other)
+
+
 MUTANTS = [
+    Mutant(
+        "numbers of interactions are counted from the middle", _from_the_middle, sums_without_noise_are_interactions
+    ),
+    Mutant("squares in groups are taken with six tenths", _with_other_half, sums_without_noise_are_interactions),
     Mutant("noise of sums is taken for half", _as_if(0.25), errors_follow_their_law),
     Mutant("noise of sums is taken for twice", _as_if(4.0), errors_follow_their_law),
     Mutant("noise of weights is taken for half", _as_if(0.25, "_weighed"), errors_of_curved_models_follow_their_law),
@@ -174,6 +209,24 @@ def test_wrong_sums_are_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch)
 
 def test_errors_of_rates_follow_their_law() -> None:
     errors_follow_their_law("hours ~ age + sex + C(job)")
+
+
+def test_errors_of_interactions_follow_their_law() -> None:
+    errors_follow_their_law(TOGETHER, draws=60, bias=0.5)
+
+
+def test_interactions_ask_for_moments_by_several_labels() -> None:
+    texts = [each.target.text for each in made(3.0, _asked(TOGETHER)).positions]
+    assert texts == ["moments of hours * sex * job", "moments of age * sex * job", "products of age * hours"]
+
+
+def test_an_interaction_without_its_table_names_it() -> None:
+    found = regress(made(3.0), "hours ~ age * sex", replicates=2, seed=0)
+    assert found.source == "replicates"
+    assert np.isnan(found.estimate.error).all()
+    assert found.traced.missing == (("age", "hours", "sex"),)
+    assert "'regression: hours ~ age * sex' in the workload would measure it" in found.notes[0]
+    assert "of this budget buys cells with a standard deviation of" in found.notes[0]
 
 
 def test_regressions_ask_for_moments_and_products() -> None:
@@ -216,7 +269,7 @@ def test_the_population_adds_the_sampling_error_of_least_squares() -> None:
 def test_what_is_no_sum_of_products_is_refused(formula: str, family: str) -> None:
     with pytest.raises(ConfigError, match="were not measured, or with too much noise") as caught:
         regress(made(3.0), formula, family, source="moments", seed=0)  # type: ignore[arg-type]
-    assert "'regression: " in str(caught.value.remedy)
+    assert f"{formula}' in the workload" in str(caught.value.remedy)
 
 
 def test_sums_that_are_mostly_noise_are_refused() -> None:

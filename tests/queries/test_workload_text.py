@@ -270,7 +270,9 @@ def test_ranges_are_offered_for_attributes_of_very_many_values() -> None:
         ("age ~ hours", [("age", []), ("hours", [])], [("age", "hours")]),
         ("age ~ C(sex) + `7`", [("age", ["sex"]), ("7", ["sex"])], [("age", "7")]),
         ("age ~ C(hours)", [], []),
-        ("age ~ hours * sex", [], []),
+        ("age ~ hours * sex", [("age", ["sex"]), ("hours", ["sex"])], [("age", "hours")]),
+        ("age ~ hours:C(sex)", [("age", []), ("hours", ["sex"])], []),
+        ("age ~ sex * np.log(hours)", [], []),
         ("age ~ np.log(hours)", [], []),
     ],
 )

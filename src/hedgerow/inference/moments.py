@@ -32,11 +32,11 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class _Function:
-    """A column of a design: a function of one column of the table.
+class _Factor:
+    """A factor of a column of a design: a function of one column of the table.
 
     Attributes:
-        column: That column; empty for the constant.
+        column: That column.
         values: Its value for each code: of a number its position in the whole column, of a label 1 or 0.
         middle: The number at position 0; of a label 0.
         span: The length of the whole column; of a label 1.
@@ -50,16 +50,28 @@ class _Function:
     told: bool = True
 
     @classmethod
-    def of(cls, domain: Domain, name: str) -> _Function | None:
-        """The function of a coefficient's name; None for all but plain numbers and labels that no record lacks."""
+    def all_of(cls, domain: Domain, name: str) -> list[_Factor] | None:
+        """The factors of a coefficient's name; None for all but products of plain numbers and labels."""
         if name == "Intercept":
-            return cls("", np.ones(1))
-        base, _, label = name.removesuffix("]").partition("[T.")
+            return []
+        whole = cls.of(domain, name)
+        if whole is not None:
+            return [whole]
+        for colon in (place for place, mark in enumerate(name) if mark == ":"):  # labels may hold some too
+            first, rest = cls.of(domain, name[:colon]), cls.all_of(domain, name[colon + 1 :])
+            if first is not None and rest is not None:
+                return [first, *rest]
+        return None
+
+    @classmethod
+    def of(cls, domain: Domain, name: str) -> _Factor | None:
+        """The function of a name; None for all but plain numbers and labels that no record lacks."""
+        base, _, label = name.removesuffix("]").partition("[")
         base = base.removeprefix("C(").removesuffix(")") if label else base
         if base not in domain.names:
             return None
-        attribute = domain[base]
-        if label and isinstance(attribute, Categorical) and attribute.missing_code is None:
+        attribute, label = domain[base], label.removeprefix("T.")
+        if isinstance(attribute, Categorical) and attribute.missing_code is None and label in attribute.labels:
             return cls.of_label(attribute, label)
         if label or not isinstance(attribute, Ordered):
             return None
@@ -71,12 +83,12 @@ class _Function:
         return cls(base, values, float(middle), numbers.span, not numbers.wide)
 
     @classmethod
-    def of_label(cls, attribute: Categorical, label: str) -> _Function:
+    def of_label(cls, attribute: Categorical, label: str) -> _Factor:
         """Whether a record has a label."""
         return cls(attribute.name, np.array([each == label for each in attribute.labels], dtype=np.float64))
 
     @classmethod
-    def of_outcome(cls, formula: Formula, domain: Domain) -> _Function | None:
+    def of_outcome(cls, formula: Formula, domain: Domain) -> _Factor | None:
         """The outcome: a number, or whether a label is the second of two."""
         (name, *others), plain = formula.outcome, formula.text.partition("~")[0].strip().strip("`")
         if others or plain != name or name not in domain.names:
@@ -123,11 +135,12 @@ class FromSums:
             None where measurements do not tell all sums, or with too much noise.
         """
         domain = release.domain
-        columns = [_Function.of(domain, name) for name in design.names]
-        found = [each for each in (*columns, _Function.of_outcome(formula, domain)) if each is not None]
+        columns = [_Factor.all_of(domain, name) for name in design.names]
+        outcome = _Factor.of_outcome(formula, domain)
+        found = [each for each in (*columns, None if outcome is None else [outcome]) if each is not None]
         if len(found) < len(columns) + 1 or len(found) > (_MOST_COLUMNS if family == "linear" else _MOST_CURVED):
             return None
-        sums = _Sums([_Function("", np.ones(1)), *found])
+        sums = _Sums([[], *found])
         told = [each for run in _runs(release) if (each := sums.estimated(release, run)) is not None]
         if family == "linear":
             results = [cls._solved(sums, *both) for both in told]
@@ -143,6 +156,8 @@ class FromSums:
         """A generalised linear model of rows that are weighed to have the sums."""
         design, family, weights = rows
         products = sums.of_rows(design)
+        if products is None:
+            return None
         pull = products @ np.linalg.pinv((products.T * weights) @ products, rcond=_ROUNDING, hermitian=True)
         pull *= weights[:, None]  # what a change of the sums adds to the weight of each row
         missing = values - weights @ products
@@ -191,39 +206,51 @@ class FromSums:
 
 
 class _Sums:
-    """The sums over the records of products of two columns of a design, each once."""
+    """The sums over the records of products of two columns of a design, each different one once.
 
-    def __init__(self, functions: Sequence[_Function]) -> None:
-        """Number the sums: of labels of one column most are 0, or sums of one label."""
-        self.functions = functions
-        self.places = np.full((len(functions), len(functions)), -1)
-        number = 0
-        for i, j in combinations_with_replacement(range(len(functions)), 2):
-            one, other = functions[i], functions[j]
-            same = self._place_of(one, other)
-            if same is None:
-                same, number = number, number + 1
-            self.places[i, j] = self.places[j, i] = same
-        self.number = number
+    A column is a product of factors, each a number or a label. A number is ``middle + span u``, so that a column is a
+    combination of products of positions and labels, the basis. A product is kept as its values by column.
+    """
 
-    def _place_of(self, one: _Function, other: _Function) -> int | None:
-        """The sum that is the same: -1 for 0, None for a new one."""
-        product = _product(one, other)
-        if not product[1].any():
-            return -1
-        for i, j in combinations_with_replacement(range(len(self.functions)), 2):
-            if self.places[i, j] >= 0:
-                before = _product(self.functions[i], self.functions[j])
-                if before[0] == product[0] and np.array_equal(before[1], product[1]):
-                    return int(self.places[i, j])
-        return None
+    def __init__(self, columns: Sequence[Sequence[_Factor]]) -> None:
+        """Number the sums: of labels of one column most are 0, or sums of one label.
 
-    def of_rows(self, design: Design) -> Floats:
-        """What each row of a design adds to the sums, shape ``(rows, number)``."""
+        Args:
+            columns: The factors of each column of the design: of the constant (none), of those that explain, and of
+                the outcome.
+        """
+        factors = {each.column: each for column in columns for each in column if each.span != 1.0 or each.middle}
+        self.positions = {name: each.values for name, each in factors.items()}
+        self.untold = {each.column for column in columns for each in column if not each.told}
+        basis, change = dict[_Key, _Product](), list[dict[_Key, float]]()
+        for column in columns:
+            parts: list[tuple[float, _Product]] = [(1.0, {})]
+            for each in column:
+                inside = [(each.span * share, _times(part, {each.column: each.values})) for share, part in parts]
+                parts = [*((each.middle * share, part) for share, part in parts if each.middle), *inside]
+            change.append({_key(part): share for share, part in parts})
+            basis |= {_key(part): part for _, part in parts}
+        self.change = np.array([[column.get(key, 0.0) for key in basis] for column in change])
+        self.products, numbers = list[_Product](), dict[_Key, int]()
+        self.places = np.full((len(basis), len(basis)), -1)
+        for (i, one), (j, other) in combinations_with_replacement(enumerate(basis.values()), 2):
+            product = _times(one, other)
+            if all(values.any() for values in product.values()):
+                if (key := _key(product)) not in numbers:
+                    numbers[key] = len(self.products)
+                    self.products.append(product)
+                self.places[i, j] = self.places[j, i] = numbers[key]
+        self.numbers = numbers
+        self.number = len(self.products)
+
+    def of_rows(self, design: Design) -> Floats | None:
+        """What each row of a design adds to the sums, shape ``(rows, number)``; None where a row does not tell."""
+        if np.linalg.matrix_rank(self.change) < self.change.shape[1]:
+            return None
         numbers = np.column_stack([np.ones(len(design.right)), design.left, design.right])
-        inside = (numbers - [each.middle for each in self.functions]) / [each.span for each in self.functions]
+        inside = numbers @ np.linalg.pinv(self.change).T
         found = np.zeros((len(inside), self.number))
-        for i, j in combinations_with_replacement(range(len(self.functions)), 2):
+        for i, j in combinations_with_replacement(range(len(self.places)), 2):
             if self.places[i, j] >= 0:
                 found[:, self.places[i, j]] = inside[:, i] * inside[:, j]
         return found
@@ -231,9 +258,7 @@ class _Sums:
     def matrix(self, sums: Floats) -> Floats:
         """Symmetric matrices of sums in the numbers' own units, shape ``(n, columns, columns)``."""
         padded = np.column_stack([sums, np.zeros(len(sums))])
-        change = np.diag([each.span for each in self.functions])
-        change[1:, 0] += [each.middle for each in self.functions[1:]]
-        return np.asarray(change @ padded[:, self.places] @ change.T)
+        return np.asarray(self.change @ padded[:, self.places] @ self.change.T)
 
     def estimated(self, release: Release, tables: Sequence[Measurement]) -> tuple[Floats, Floats] | None:
         """The best linear unbiased estimate of all sums, and its covariance; None where some are not told."""
@@ -264,56 +289,64 @@ class _Sums:
             if len(rows):
                 yield rows, weights @ each.values, each.std**2 * weights @ weights.T
 
-    def _row(self, i: int, j: int) -> Floats:
-        return np.asarray(np.arange(self.number) == self.places[i, j], dtype=np.float64)
+    def _row(self, number: int) -> Floats:
+        return np.asarray(np.arange(self.number) == number, dtype=np.float64)
 
     def _of_table(self, measured: Measurement) -> list[tuple[Floats, Floats]]:
         """The sums that a table tells, with the weights of its cells."""
         domain, scope = measured.target.domain, measured.target.scope
-        inside = [n for n, each in enumerate(self.functions) if each.told and each.column in ("", *scope)]
-        pairs = {int(self.places[i, j]): (i, j) for i in inside for j in inside if self.places[i, j] >= 0}
-        if len(pairs) * measured.target.size > _LARGEST:
+        told = [number for number, each in enumerate(self.products) if each.keys() <= {*scope} - self.untold]
+        if len(told) * measured.target.size > _LARGEST:
             return []
-        return [(self._row(i, j), self._spread(domain, scope, i, j)) for i, j in pairs.values()]
+        return [(self._row(number), _spread(domain, scope, self.products[number])) for number in told]
 
     def _of_positions(self, measured: Measurement) -> list[tuple[Floats, Floats]]:
         """The sums that moments by groups tell, or products."""
         target = measured.target
-        if not isinstance(target, Positions) or target.form == "positions":
+        if not isinstance(target, Positions) or target.form == "positions" or target.column not in self.positions:
             return []
-        numbers = {each.column: place for place, each in enumerate(self.functions) if each.middle or each.span != 1.0}
-        if target.column not in numbers:
-            return []
-        own = numbers[target.column]
+        own = self.positions[target.column]
         if target.other:
-            return [(self._row(own, numbers[target.other]), np.ones(1))] if target.other in numbers else []
+            product = {target.column: own, target.other: self.positions.get(target.other, np.zeros(1))}
+            number = self.numbers.get(_key(product))
+            return [] if number is None else [(self._row(number), np.ones(1))]
         by = tuple(name for name in target.scope if name != target.column)
-        axis, shape = target.scope.index(target.column), target.domain.shape_of(by)
-        found, nothing = list[tuple[Floats, Floats]](), np.zeros(shape)
-        for place, each in enumerate(self.functions):
-            if each.told and each.column in ("", *by):
-                weights = self._spread(target.domain, by, 0, place)
-                found.append((self._row(own, place), np.stack([weights, nothing], axis)))
-        square = 2.0 * self._row(own, own) - 0.5 * self._row(0, 0)
-        return [*found, (square, np.stack([nothing, np.ones(shape)], axis))]
-
-    def _spread(self, domain: Domain, scope: tuple[str, ...], i: int, j: int) -> Floats:
-        """The product of two functions over the cells of a table."""
-        weights = np.ones(domain.shape_of(scope))
-        for each in (self.functions[i], self.functions[j]):
-            if each.column:
-                sizes = [-1 if name == each.column else 1 for name in scope]
-                weights = weights * each.values.reshape(sizes)
-        return weights
+        axis, found = target.scope.index(target.column), list[tuple[Floats, Floats]]()
+        for number, product in enumerate(self.products):
+            groups = {name: values for name, values in product.items() if name != target.column}
+            if target.column not in product or not groups.keys() <= {*by} - self.untold:
+                continue
+            weights = _spread(target.domain, by, groups)
+            nothing = np.zeros_like(weights)
+            if np.array_equal(product[target.column], own):
+                found.append((self._row(number), np.stack([weights, nothing], axis)))
+            elif (counted := self.numbers.get(_key(groups))) is not None:  # the other sum is 2 u^2 - 1/2
+                row = 2.0 * self._row(number) - 0.5 * self._row(counted)
+                found.append((row, np.stack([nothing, weights], axis)))
+        return found
 
 
-def _product(one: _Function, other: _Function) -> tuple[frozenset[str], Floats]:
-    """The columns of a product of functions, and what tells products of the same columns apart."""
-    columns = frozenset({one.column, other.column} - {""})
-    if len(columns) < 2:
-        return columns, np.asarray(one.values * other.values)
-    first, second = sorted((one, other), key=lambda each: each.column)
-    return columns, np.multiply.outer(first.values, second.values)
+_Product = dict[str, Floats]
+"""A product of functions of columns: for each column the values for its codes."""
+_Key = tuple[tuple[str, bytes], ...]
+
+
+def _times(one: _Product, other: _Product) -> _Product:
+    """The product of two products."""
+    return {name: one.get(name, 1.0) * np.asarray(other.get(name, 1.0)) for name in {**one, **other}}
+
+
+def _key(product: _Product) -> _Key:
+    """What equal products have in common."""
+    return tuple((name, product[name].tobytes()) for name in sorted(product))
+
+
+def _spread(domain: Domain, scope: tuple[str, ...], product: _Product) -> Floats:
+    """A product over the cells of a table."""
+    weights = np.ones(domain.shape_of(scope))
+    for name, values in product.items():
+        weights = weights * values.reshape([-1 if each == name else 1 for each in scope])
+    return weights
 
 
 def _runs(release: Release) -> list[list[Measurement]]:

@@ -149,8 +149,9 @@ def regress(
             formula of others as code.
         family: ``"linear"`` for least squares, ``"logistic"`` for an outcome of two values, ``"poisson"`` for counts.
         target: See `replicate`; not with replicates.
-        source: ``"moments"`` for coefficients from measured sums, where each term is a number or labels alone, or
-            ``"replicates"``. By default moments wherever measurements tell them, for their intervals hold more often.
+        source: ``"moments"`` for coefficients from measured sums, where terms are numbers, labels and their
+            interactions, or ``"replicates"``. By default moments wherever measurements tell them, for their intervals
+            hold more often.
         replicates: Their number, from 2 on; likewise.
         confidence: Probability with which each interval should hold the coefficient.
         seed: See `replicate`; likewise.
@@ -192,7 +193,8 @@ def regress(
     if source == "moments":
         raise ConfigError(
             f"the sums that {formula!r} follows from were not measured, or with too much noise",
-            remedy=f"ask for them: 'regression: {formula}' in the workload; terms are numbers and labels alone",
+            remedy=f"ask for them: {found.price or repr(f'regression: {formula}') + ' in the workload'}; terms are "
+            "numbers, labels and their interactions",
         )
     if isinstance(release, Release):
         release = replicate(release, replicates, target=target, seed=seed, progress=progress)

@@ -6,16 +6,19 @@ are parsed and never evaluated.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from typing import Any
 
-from hedgerow.domain import Categorical, Clique, Domain, Ordered, ends_of
+from hedgerow.domain import Attribute, Categorical, Clique, Domain, Ordered, ends_of
 from hedgerow.domain.conditions import did_you_mean
 from hedgerow.errors import QueryError, require
 
 _EXAMPLE = "write an outcome, a tilde and the columns that explain it: income ~ age + sex + C(race)"
+_MOST_GROUPS = 512
+"""Groups by the labels of several columns by which sums of numbers are asked for, at most."""
 
 
 def require_regressions() -> None:
@@ -84,30 +87,43 @@ class Formula:
         return cls(quoted, left[0], tuple(dict.fromkeys(right)))
 
     def moments(self, domain: Domain) -> tuple[list[tuple[str, list[str]]], list[tuple[str, str]]]:
-        """The sums that least squares follow from, where each term is a number or labels alone.
+        """The sums that least squares follow from, where terms are numbers, labels and their interactions.
 
         Args:
             domain: Its domain.
 
         Returns:
-            Numbers, each by the labels of a column, as ``means:`` asks for them; and pairs of numbers, as
-            ``correlations:`` does. Both are empty for other formulas, and where a record may lack a value.
+            Numbers, each by the labels of some columns, as ``means:`` asks for them; and pairs of numbers, as
+            ``correlations:`` does. Both are empty for other formulas, and where a record may lack a value. Sums of two
+            numbers by labels, or of three, follow from tables alone.
+
+        Example:
+            >>> from hedgerow import Categorical, IntegerRange
+            >>> labels = (Categorical(name, ("a", "b")) for name in ("sex", "job"))
+            >>> domain = Domain([IntegerRange("hours", 0, 9), IntegerRange("age", 0, 9), *labels])
+            >>> Formula.parse("hours ~ age + sex * job", domain).moments(domain)
+            ([('hours', ['sex', 'job']), ('age', ['sex', 'job'])], [('hours', 'age')])
         """
-        sides = [each.strip() for each in re.split(r"[~+]", self.text)]
-        alone = {re.sub(r"^(C\()?`?(.*?)`?\)?$", r"\2", each): each for each in sides if each != "1"}
-        if not {*alone} <= {*domain.names} or len(self.outcome) != 1:
+        from formulaic import Formula as Parsed
+
+        parsed: Any = Parsed(self.text)
+        terms = [[each.expr for each in term.factors] for side in (parsed.lhs, parsed.rhs) for term in side]
+        plain = {each: re.sub(r"^(C\()?`?(.*?)`?\)?$", r"\2", each) for term in terms for each in term if each != "1"}
+        numbers = {name for each, name in plain.items() if _is_number(domain, name) and each[:2] != "C("}
+        labels = {name for name in plain.values() if name in domain.names and _is_labels(domain[name])}
+        if not {*plain.values()} <= numbers | labels:
             return [], []
-        numbers, labels = list[str](), list[str]()
-        for name in self.columns:
-            column = domain[name]
-            if isinstance(column, Ordered) and alone[name][:2] != "C(" and column.size == len(ends_of(column)[0]):
-                numbers.append(name)
-            elif isinstance(column, Categorical) and column.missing_code is None:
-                labels.append(name)
-            else:
-                return [], []
-        by = [[name] for name in labels] or [[]]
-        return [(name, each) for name in numbers for each in by], list(combinations(numbers, 2))
+        columns = [{plain[each] for each in term if each != "1"} for term in terms]
+        products = [one | other for one, other in combinations_with_replacement([set[str](), *columns], 2)]
+        asked = [(each & numbers, each & labels) for each in products]
+        by = [({*own}, groups) for own, groups in asked if len(own) == 1 and _few(domain, groups)]
+        kept = [(own, groups) for own, groups in by if not any(own == one and groups < all_ for one, all_ in by)]
+        in_order = [name for name in self.columns if name in numbers]
+        found = [
+            (name, [each for each in self.columns if each in g]) for name in in_order for own, g in kept if name in own
+        ]
+        pairs = [pair for pair in combinations(in_order, 2) if ({*pair}, set[str]()) in asked]
+        return [each for place, each in enumerate(found) if each not in found[:place]], pairs
 
     @property
     def columns(self) -> Clique:
@@ -130,6 +146,20 @@ class Formula:
         scopes = [tuple(sorted(each, key=order.__getitem__)) for each in (unions or [{*self.outcome}])]
         kept = [each for each in dict.fromkeys(scopes) if not any({*each} < {*other} for other in scopes)]
         return tuple(kept)
+
+
+def _is_number(domain: Domain, name: str) -> bool:
+    """Whether each code of a column is a number, or a bin of numbers."""
+    column = domain[name] if name in domain.names else None
+    return isinstance(column, Ordered) and column.size == len(ends_of(column)[0])
+
+
+def _is_labels(column: Attribute) -> bool:
+    return isinstance(column, Categorical) and column.missing_code is None
+
+
+def _few(domain: Domain, labels: set[str]) -> bool:
+    return len(labels) < 2 or math.prod(domain.shape_of(tuple(labels))) <= _MOST_GROUPS
 
 
 def _with_backquotes(text: str, names: list[str]) -> str:
