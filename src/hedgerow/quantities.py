@@ -29,7 +29,7 @@ def at_least(value: float, digits: int = 6) -> str:
 
 
 def outward(low: float | None, high: float | None, whole: bool) -> tuple[str, str]:
-    """The ends of an interval as texts, which hold all that the interval holds; empty where there is none.
+    """The ends of an interval as texts, which hold all that the interval holds; empty where it has none.
 
     Args:
         low: Lower end.
@@ -40,9 +40,9 @@ def outward(low: float | None, high: float | None, whole: bool) -> tuple[str, st
         >>> outward(38.2361, 1038.5, False), outward(1998.7, 2000.0, True)
         (('38.23', '1039'), ('1,998', '2,000'))
     """
-    if low is None or high is None:
-        return "", ""
-    return (f"{floor(low):,}", f"{ceil(high):,}") if whole else (at_least(low, 4), at_most(high, 4))
+    below = "" if low is None else f"{floor(low):,}" if whole else at_least(low, 4)
+    above = "" if high is None else f"{ceil(high):,}" if whole else at_most(high, 4)
+    return below, above
 
 
 def spent_of(spent: float, limit: float, unit: str, digits: int = 6) -> str:

@@ -34,6 +34,7 @@ from .evidence import (
 )
 from .feasible import Together as Together
 from .file import load_release as load_release, save_release as save_release
+from .group_numbers import CountAnswerer as CountAnswerer
 from .linked import LinkedRelease as LinkedRelease
 from .noise_sums import (
     Noises as Noises,
@@ -50,6 +51,7 @@ from .pairs import (
     survey_size as survey_size,
 )
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
+from .ratios import RatioSet as RatioSet, ratio_set as ratio_set
 from .record_conditions import read_values as read_values, understood as understood
 from .records import Records as Records, write_batches as write_batches, writer_for as writer_for
 from .release import (
@@ -60,7 +62,6 @@ from .release import (
 )
 from .replicates import ReplicateEstimate as ReplicateEstimate, Replicates as Replicates, Target as Target
 from .selection import (
-    CountAnswerer as CountAnswerer,
     Selected as Selected,
     check_selection as check_selection,
     estimates as estimates,

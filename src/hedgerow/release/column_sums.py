@@ -11,7 +11,7 @@ the rest from the tables. k follows from public variances alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -125,6 +125,25 @@ class ColumnSums:
         apart = half if power == 1 else half * (2.0 * np.abs(middles) + widths)
         return cls(release, middles**power - offset if told else None, inside, moments, rest, records, apart)
 
+    def less(self, x: float, y: float) -> ColumnSums:
+        """The sum times x, less y for each record.
+
+        Args:
+            x: A factor from 0 on.
+            y: Any number.
+
+        Example:
+            >>> sums = ColumnSums(None, np.array([1.0, 3.0]), None, None, 0.0, None, np.zeros(2))
+            >>> sums.less(2.0, 1.0).singly.tolist()
+            [1.0, 5.0]
+        """
+        singly = np.zeros(len(self.apart)) if self.singly is None and not x else self.singly
+        inside, moments = (each and each.times(x) if x else None for each in (self.inside, self.moments))
+        return replace(
+            self, singly=None if singly is None else x * singly - y, inside=inside, moments=moments,
+            rest=x * self.rest - y, apart=x * self.apart,
+        )  # fmt: skip
+
     def ends(self, query: Callable[[Floats], LinearQuery], risk: float) -> tuple[float, float, Evidence] | None:
         """An interval for the sum, but for how far numbers are from where they are taken to be.
 
@@ -135,10 +154,18 @@ class ColumnSums:
         Returns:
             The ends, and the evidence of least variance; None where no table tells what is needed of it.
         """
-        weights, beside = self._mixed(self._best(query))
+        weights, beside = self.best(query)
         if beside and not weights.any():
             return *beside.ends(risk), beside
         return self.release.bound_with(query(weights), beside, risk)
+
+    def best(self, query: Callable[[Floats], LinearQuery]) -> tuple[Floats, Evidence | None]:
+        """The weights that tables tell, and what is measured beside them, with the least variance.
+
+        Args:
+            query: The sum of weights of the codes over the group.
+        """
+        return self._mixed(self._best(query))
 
     def _mixed(self, share: float) -> tuple[Floats, Evidence | None]:
         """The weights that tables tell, and what is measured beside them, if anything is.

@@ -22,7 +22,8 @@ class Estimate:
 
     Attributes:
         value: The number of the hypothesis.
-        low: Lower end of the interval for the number of the private table, or None where nothing was measured.
+        low: Lower end of the interval for the number of the private table, or None where nothing was measured, or the
+            interval has no end. Above the upper end, in a ratio of sums, all numbers but those between are possible.
         high: Upper end, likewise.
 
     Example:
@@ -36,8 +37,12 @@ class Estimate:
 
     @property
     def halved(self) -> float | None:
-        """Half the width of the interval."""
-        return None if self.low is None or self.high is None else round((self.high - self.low) / 2.0, 12)
+        """Half the width of the interval; None where that has no width."""
+        return (
+            None
+            if self.low is None or self.high is None or self.low > self.high
+            else round((self.high - self.low) / 2.0, 12)
+        )
 
     def root(self) -> "Estimate":
         """The square roots of the number and its interval, all of which are not negative."""

@@ -79,7 +79,7 @@ class Need:
             query = parse_predicate(text, domain)
             return cls(text, width, _measured(query), compared=frozenset(query.scope))
         selection = parse_select(text, domain)
-        groups, columns = selection.groups, [column for column in selection.columns if column.name]
+        groups, columns = selection.groups, [column for column in selection.columns if column.about]
         if columns and width is not None:
             raise QueryError(f"{text!r} has a width, and is about more than counts", remedy="leave 'within' out")
         counted = (groups.target,) if groups.names else _measured(groups.cell(0))
@@ -88,7 +88,7 @@ class Need:
         forms = sorted((_FORMS[column.kind], column.name) for column in columns if plain and column.kind in _FORMS)
         sums = {name: form for form, name in forms}  # moments tell means too
         tables = [
-            Marginal(domain, groups.scope_with(column.name, column.other))
+            Marginal(domain, groups.scope_with(*column.about))
             for column in columns
             if column.name not in sums or not _is_plain(domain[column.name])  # whose sums tell all but the counts
         ]

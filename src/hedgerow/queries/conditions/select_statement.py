@@ -16,7 +16,7 @@ from hedgerow.queries.conditions.predicate import parse_predicate
 from hedgerow.queries.conditions.statement_reader import StatementReader
 from hedgerow.queries.core import Conjunction, LinearQuery, query_scope
 
-Kind = Literal["count", "sum", "mean", "variance", "deviation", "quantile", "correlation"]
+Kind = Literal["count", "sum", "mean", "variance", "deviation", "quantile", "correlation", "share", "ratio"]
 
 _KINDS: dict[str, Kind] = {
     "COUNT": "count",
@@ -34,8 +34,9 @@ MOST_COLUMNS = 20
 """Aggregates of one statement."""
 
 _REMEDY = (
-    "supported are COUNT(*), SUM(x), AVG(x), VARIANCE(x), STDDEV(x), CORR(x, y), MEDIAN(x) and QUANTILE(x, 0.9) of "
-    "numeric columns, with WHERE and GROUP BY, as in: SELECT sex, COUNT(*), AVG(age) FROM t WHERE age < 60 GROUP BY sex"
+    "supported are COUNT(*), SUM(x), SUM(x) / SUM(y), AVG(x), AVG(condition), VARIANCE(x), STDDEV(x), CORR(x, y), "
+    "MEDIAN(x) and QUANTILE(x, 0.9) of numeric columns, with WHERE and GROUP BY, as in: SELECT sex, COUNT(*), AVG(age) "
+    "FROM t WHERE age < 60 GROUP BY sex"
 )
 _ABSENT = {
     "COUNT": "for how many different values there are, look at the counts of GROUP BY",
@@ -54,11 +55,13 @@ class Aggregate:
 
     Attributes:
         kind: ``"count"``, ``"sum"``, ``"mean"``, ``"variance"`` and ``"deviation"`` (of the records, divided by their
-            number), ``"correlation"``, or ``"quantile"``.
-        name: The numeric column; empty for a count.
-        other: The second column of a correlation; else empty.
+            number), ``"correlation"``, ``"quantile"``, ``"share"`` of the records that meet a condition, or ``"ratio"``
+            of the sums of two columns.
+        name: The numeric column; empty for a count or a share.
+        other: The second column of a correlation or ratio; else empty.
         share: The share of records at or below a quantile.
         heading: Its name in the answer.
+        condition: The condition of a share.
     """
 
     kind: Kind
@@ -66,6 +69,12 @@ class Aggregate:
     share: float = 0.5
     heading: str = "count"
     other: str = ""
+    condition: LinearQuery | None = None
+
+    @property
+    def about(self) -> Clique:
+        """The variables that it is about, beside those of its groups."""
+        return (*filter(None, (self.name, self.other)), *(self.condition.scope if self.condition else ()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +101,9 @@ class Selection:
     def scopes(self) -> tuple[Clique, ...]:
         """The attributes that its questions are about, each set by itself."""
         groups = self.groups
-        pairs = dict.fromkeys((column.name, column.other) for column in self.columns)
-        about = ((*groups.names, *groups.where.scope, *filter(None, pair)) for pair in pairs)
-        return tuple(dict.fromkeys(query_scope(groups.domain, each) for each in about))
+        each = dict.fromkeys(column.about for column in self.columns)
+        about = ((*groups.names, *groups.where.scope, *names) for names in each)
+        return tuple(dict.fromkeys(query_scope(groups.domain, names) for names in about))
 
 
 def group_counts(domain: Domain, names: Sequence[str], where: str, table: str) -> Selection:
@@ -140,7 +149,8 @@ def parse_select(text: str, domain: Domain, table: str | None = None) -> Selecti
 
     ``SELECT item, ... FROM table [WHERE condition] [GROUP BY column, ...] [;]`` is understood, in any case. An item is
     a column of GROUP BY, ``COUNT(*)``, or ``SUM``, ``AVG``, ``VARIANCE``, ``STDDEV``, ``MEDIAN`` or
-    ``QUANTILE(x, share)`` of a numeric column, or ``CORR(x, y)`` of two, each with ``AS name`` if wanted; the condition
+    ``QUANTILE(x, share)`` of a numeric column, ``AVG(condition)`` for the share of records that meet it, or
+    ``CORR(x, y)`` or ``SUM(x) / SUM(y)`` of two columns, each with ``AS name`` if wanted; the condition
     is read by `parse_predicate`.
 
     Args:
@@ -263,6 +273,9 @@ def _take_item(reader: StatementReader, domain: Domain, listed: list[str], colum
         reader.refuse_word(function, shown(function))
     reader.take()
     reader.take()
+    if function == "AVG" and reader.kind(1) != "R_PAREN":
+        columns.append(_take_share(reader, domain))
+        return
     name, share, other = "", 0.5, ""
     if function == "COUNT":
         if reader.word() == "DISTINCT":
@@ -281,8 +294,35 @@ def _take_item(reader: StatementReader, domain: Domain, listed: list[str], colum
             raise QueryError(f"CORR of {shown(name)} with itself", remedy="name two columns")
     reader.expect("R_PAREN", f"{function}( is not closed")
     more = {"QUANTILE": f", {share:g}", "CORR": f", {other}"}.get(function, "")
-    written = f"{function}({name or '*'}{more})"
-    columns.append(Aggregate(_KINDS[function], name, share, reader.take_alias() or written, other))
+    written, kind = f"{function}({name or '*'}{more})", _KINDS[function]
+    if function == "SUM" and reader.word() == "/":
+        other, kind = _take_bottom(reader, domain, name), "ratio"
+        written += f" / SUM({other})"
+    columns.append(Aggregate(kind, name, share, reader.take_alias() or written, other))
+
+
+def _take_share(reader: StatementReader, domain: Domain) -> Aggregate:
+    """The share of records that meet a condition, as in AVG(income = '>50K')."""
+    text = reader.take_until(")").strip()
+    reader.expect("R_PAREN", "AVG( is not closed")
+    condition = parse_predicate(text, domain)
+    if not condition.scope:
+        raise QueryError(f"AVG of {shown(text)}, which says nothing of any column", remedy=reader.remedy)
+    return Aggregate("share", heading=reader.take_alias() or f"AVG({text})", condition=condition)
+
+
+def _take_bottom(reader: StatementReader, domain: Domain, top: str) -> str:
+    """The column of SUM(b) after a stroke."""
+    reader.take()
+    if reader.word() != "SUM" or reader.kind(1) != "L_PAREN":
+        reader.refuse("SUM of a column does not follow /, as in SUM(pay) / SUM(hours)")
+    reader.take()
+    reader.take()
+    name = _numeric(domain, _take_column(reader, domain), "SUM")
+    reader.expect("R_PAREN", "SUM( is not closed")
+    if name == top:
+        raise QueryError(f"a ratio of SUM({shown(name)}) to itself", remedy="name two columns")
+    return name
 
 
 def _share(reader: StatementReader) -> float:

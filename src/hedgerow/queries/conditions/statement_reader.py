@@ -107,9 +107,9 @@ class StatementReader:
         self._place += 1
 
     def take_until(self, word: str) -> str:
-        """Read all text up to a word outside of brackets, or to the end."""
+        """Read all text up to a word, or a closing bracket, outside of other brackets, or to the end."""
         start, depth = self._tokens[self._place - 1].end, 0
-        while self.kind() and not (depth <= 0 and self.kind() == "WORD" and self.word() == word):
+        while self.kind() and not (depth <= 0 and self.kind() in {"WORD", "R_PAREN"} and self.word() == word):
             depth += {"L_PAREN": 1, "R_PAREN": -1}.get(self.kind(), 0)
             self._place += 1
         return self.text[start : self._tokens[self._place].start if self.kind() else len(self.text)]
