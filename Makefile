@@ -10,7 +10,7 @@ space := $() $()
 # What Python compiles is kept, wherever the environment says otherwise: pytest rewrites 670 modules, and tests start commands.
 export PYTHONDONTWRITEBYTECODE :=
 # What make demo installs: all extras but Spark, which is as large as the rest together; make test has it too.
-EXTRAS := duckdb evaluate excel pandas polars postgresql regress report service signing
+EXTRAS := duckdb evaluate excel mcp pandas polars postgresql regress report service signing
 
 # A venv per checkout. A lock file names everything, so nothing is resolved: old versions of pip look past the pin of a
 # package that another asks for with an extra. uv installs the same pins faster where it is present.
@@ -106,10 +106,10 @@ experiments-quick: .venv/.tools  ## Small grids of them, in minutes
 	$(BIN)/python -m experiments all --quick
 
 lock:  ## Renew the lock files (needs uv)
-	uv pip compile pyproject.toml $(EXTRAS:%=--extra %) --group build --universal --python-version 3.11 \
-	    --generate-hashes --no-header --no-annotate --quiet --upgrade -o requirements.lock
-	uv pip compile pyproject.toml --all-extras --group build --group test --group lint --group docs -c requirements.lock \
-	    --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements-dev.lock
+	uv pip compile pyproject.toml --all-extras --group build --group test --group lint --group docs \
+	    --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --upgrade -o requirements-dev.lock
+	uv pip compile pyproject.toml $(EXTRAS:%=--extra %) --group build -c requirements-dev.lock \
+	    --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements.lock
 
 clean:  ## Remove what make made
 	rm -rf .venv .venv-newest benchmarks/peers/.venv demo-output experiments-output site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -179,6 +179,7 @@ LACKING = {
     "postgresql": ("synth", "postgresql://h/d#t", "--domain", "people.yaml", "--epsilon", "9", "-o", "no.csv"),
     "signing": ("key", "no.key"),
     "service": ("serve", "--demo"),
+    "mcp": ("mcp", "--release", "p.release"),
     "spark": ("synth", "spark:t", "--domain", "people.yaml", "--epsilon", "9", "-o", "no.csv"),
 }
 """A command for each extra that needs it; pandas and polars are asked for by frames alone."""
@@ -201,6 +202,15 @@ assert isinstance(made.records, {0}.DataFrame), type(made.records)
 """
 
 
+AGENT = """
+import anyio, mcp, os
+async def main():
+    async with mcp.Client(mcp.StdioServerParameters(command={0!r}, args={1!r}, env=dict(os.environ))) as agent:
+        print([tool.name for tool in (await agent.list_tools()).tools])
+anyio.run(main)
+"""
+
+
 def try_extra(place: Place, extra: str) -> None:
     """A small job that needs an extra."""
     match extra:
@@ -213,6 +223,10 @@ def try_extra(place: Place, extra: str) -> None:
             assert "pip install" not in told
         case "service":
             serve(place)
+        case "mcp":
+            tools = [*place.words("hedgerow", "mcp", "--release", "m.release")]
+            place.call("hedgerow", *SYNTH, "-o", "m.csv", "--release", "m.release")
+            assert "describe_columns" in place.call("python", "-c", AGENT.format(tools[0], tools[1:]))
         case "signing":
             place.call("hedgerow", "key", "mine")
             place.call("hedgerow", *SYNTH, "-o", "g.csv", "--release", "signed.release", "--sign", "mine")

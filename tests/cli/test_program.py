@@ -32,6 +32,7 @@ DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
         "solve-game",
         "compare",
         "serve",
+        "mcp",
         "warm",
     ],
 )

@@ -98,6 +98,9 @@ def test_answers_are_tables(people: RemoteDataSet) -> None:
     assert table.columns == ("sex", "a, b", "COUNT(*)", "COUNT(*) low", "COUNT(*) high")
     assert len(table.to_arrow()) == 4
     assert "private table" in table.covers
+    told = people.price("SELECT sex, AVG(age) FROM people GROUP BY sex")
+    assert (told.rows, told.questions, told.unit) == (2, 3, "epsilon")
+    assert str(told).startswith("up to 3 questions, up to 3 corrections: at most ")
     means = people.select("SELECT sex, AVG(age) FROM people GROUP BY sex").to_pandas()
     assert means["sex"].tolist() == ["F", "M"]
     assert abs(means["AVG(age)"] - 4.5).max() < 2.0

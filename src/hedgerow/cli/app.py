@@ -11,6 +11,7 @@ from hedgerow.cli.commands.compare import compare
 from hedgerow.cli.commands.evaluate import evaluate
 from hedgerow.cli.commands.inference import regress, test
 from hedgerow.cli.commands.linked import synth_linked
+from hedgerow.cli.commands.mcp import mcp
 from hedgerow.cli.commands.playing import bound, solve_game
 from hedgerow.cli.commands.preparing import domain, key, mechanisms, plan, warm
 from hedgerow.cli.commands.released import answer, report, sample, show
@@ -70,7 +71,7 @@ def _overview(
 app.callback(help=help_of(_overview))(_overview)
 _COMMANDS = (
     synth, synth_linked, plan, domain, sample, answer, regress, test, ask, show, report, audit, key, mechanisms, bound,
-    solve_game, compare, evaluate, serve, warm,
+    solve_game, compare, evaluate, serve, mcp, warm,
 )  # fmt: skip
 for _command in _COMMANDS:
     app.command(help=help_of(_command))(spelled_out(_command))

@@ -1,5 +1,6 @@
 from .answers import (
     AnswerTable as AnswerTable,
+    Price as Price,
     SeriesSum as SeriesSum,
     ServerAnswer as ServerAnswer,
     ServerAnswers as ServerAnswers,

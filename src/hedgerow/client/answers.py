@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 
 import pyarrow as pa
 
+from hedgerow.quantities import at_most
 from hedgerow.system import Tabular
 
 Source = Literal["hypothesis", "data", "cache", "public", "hypothesis only"]
@@ -62,6 +63,42 @@ class ServerAnswer:
             within = f"{self.low:,.0f} to {self.high:,.0f} with {100.0 * self.confidence:g}% confidence"
         source = "the data" if self.source == "data" else self.source
         return f"{self.where or 'all records'}: {self.value:,.0f} ({within}), from {source}"
+
+
+@dataclass(frozen=True)
+class Price:
+    """The most that a statement can cost, told before it is asked.
+
+    Attributes:
+        rows: Number of rows of its table.
+        questions: Questions that it counts as; all counts of its groups are one.
+        corrections: Corrections that it may lead to; none where the data are not looked at any more.
+        cost: Their cost to the person's share of the budget.
+        unit: Unit of the budget: epsilon, rho or mu^2/2.
+
+    Example:
+        >>> print(Price(rows=2, questions=3, corrections=2, cost=0.04, unit="epsilon"))
+        up to 3 questions, up to 2 corrections: at most 0.04 epsilon
+    """
+
+    rows: int
+    questions: int
+    corrections: int
+    cost: float
+    unit: str
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Self:
+        """Read what a server tells; what a newer one tells besides is left out."""
+        return cls(**{each.name: told[each.name] for each in fields(cls)})
+
+    def __str__(self) -> str:
+        """The price in a line."""
+        asked = f"up to {self.questions:,} question{'s' * (self.questions != 1)}"
+        if not self.corrections:
+            return f"{asked}, free" if self.questions else "free"
+        corrected = f"up to {self.corrections:,} correction{'s' * (self.corrections != 1)}"
+        return f"{asked}, {corrected}: at most {at_most(self.cost, 3)} {self.unit}"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hedgerow.arrays import Floats
-from hedgerow.client.answers import AnswerTable, SeriesSum, ServerAnswer, ServerAnswers
+from hedgerow.client.answers import AnswerTable, Price, SeriesSum, ServerAnswer, ServerAnswers
 from hedgerow.client.sending import Sending, token_from
 from hedgerow.domain import Domain, domain_from_mapping, domain_to_mapping
 from hedgerow.errors import ConfigError
@@ -261,6 +261,17 @@ class RemoteDataSet:
         """
         asked = {"sql": sql, "confidence": confidence}
         return AnswerTable.of(self._sending.post(self._path("tables"), asked, key=_key()))
+
+    def price(self, sql: str) -> Price:
+        """The most that `select` of a statement can cost; nothing is asked, and nothing counts.
+
+        Args:
+            sql: The statement.
+
+        Raises:
+            InvalidRequestError, RateError, UnreachableError: As `ask`.
+        """
+        return Price.of(self._sending.post(self._path("price"), {"sql": sql}, key=_key())["price"])
 
     def group_by(self, *attributes: str, where: str = "", confidence: float = 0.95) -> AnswerTable:
         """Counts of all combinations of values of some attributes, as one question.

@@ -127,15 +127,19 @@ class Selected:
         return pa.table(arrays, names=list(self.columns))
 
 
-def check_selection(selection: Selection, most: int = MOST_QUESTIONS) -> None:
+def check_selection(selection: Selection, most: int = MOST_QUESTIONS, *, of_data: bool = False) -> int:
     """Refuse a statement that leads to too many questions, or to one that is too large, before any is asked.
 
     Args:
         selection: The statement.
         most: Questions that it may lead to.
+        of_data: Whether the questions may go to the data, which answer neither correlations nor ratios.
+
+    Returns:
+        The most questions that it leads to; all counts of its groups are one.
 
     Raises:
-        QueryError: It does.
+        QueryError: It is refused.
 
     Example:
         >>> from hedgerow import IntegerRange
@@ -147,6 +151,9 @@ def check_selection(selection: Selection, most: int = MOST_QUESTIONS) -> None:
           Remedy: group by fewer or coarser columns, or ask for fewer quantiles
     """
     domain, rows = selection.groups.domain, selection.groups.size
+    for kind, name in (("correlation", "CORR"), ("ratio", "a ratio of sums")) if of_data else ():
+        if any(column.kind == kind for column in selection.columns):
+            raise QueryError(f"{name} is not answered from the data", remedy="make a release, and ask it")
     for column in selection.columns:
         selection.groups.scope_with(*column.about)
     asked = 1 + sum(rows * _questions(domain, column) for column in selection.columns)
@@ -155,6 +162,7 @@ def check_selection(selection: Selection, most: int = MOST_QUESTIONS) -> None:
             f"the statement leads to {asked:,} questions, and at most {most:,} are asked",
             remedy="group by fewer or coarser columns, or ask for fewer quantiles",
         )
+    return asked
 
 
 def _questions(domain: Domain, column: Aggregate) -> int:
@@ -183,9 +191,7 @@ def select(selection: Selection, asked: CountAnswerer, confidence: float) -> Sel
         QueryError: It leads to too many questions.
         ConfigError: The confidence is not between 0 and 1.
     """
-    for kind, name in (("correlation", "CORR"), ("ratio", "a ratio of sums")):
-        if any(column.kind == kind for column in selection.columns):
-            raise QueryError(f"{name} is not answered from the data", remedy="make a release, and ask it")
+    check_selection(selection, of_data=True)
     return _answered(selection, asked, confidence, None)
 
 

@@ -72,6 +72,11 @@ MATRIX: dict[tuple[str, str], Try] = {
         "/v1/datasets/{data_set}/tables",
         lambda _: {"json": {"sql": "SELECT sex, COUNT(*) FROM survey GROUP BY sex"}},
     ),
+    ("POST", "/v1/datasets/{name}/price"): Try(
+        "token",
+        "/v1/datasets/{data_set}/price",
+        lambda _: {"json": {"sql": "SELECT sex, COUNT(*) FROM survey GROUP BY sex"}},
+    ),
     ("GET", "/v1/datasets/{name}/answers"): Try("token", "/v1/datasets/{data_set}/answers"),
     ("GET", "/v1/datasets/{name}/marginals"): Try("token", "/v1/datasets/{data_set}/marginals?attributes=sex"),
     ("GET", "/v1/datasets/{name}/records"): Try("token", "/v1/datasets/{data_set}/records?n=2"),

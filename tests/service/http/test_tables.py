@@ -96,3 +96,46 @@ def test_a_person_whose_questions_are_used_up_is_told_so(fresh: Api) -> None:
     refused = ask(fresh, ada, GROUPED)  # one for the counts, and one for each mean
     assert refused.status_code == 403
     assert "you have asked all 2 questions" in refused.text
+
+
+def price(here: Api, token: str, **sent: Any) -> Any:
+    reply = here.call("POST", "/v1/datasets/survey/price", token, json=sent)
+    assert reply.status_code == 200, reply.text
+    return reply.json()["price"]
+
+
+def test_a_price_is_told_before_and_is_never_passed(fresh: Api) -> None:
+    carol, ada = fresh.token("carol", "custodian"), fresh.token("ada")
+    most = fresh.call("GET", "/v1/datasets/survey", ada).json()["updates_left"]
+    for sql in (GROUPED, "SELECT COUNT(*) FROM survey", "SELECT sex, MEDIAN(age) FROM survey GROUP BY sex"):
+        told = price(fresh, ada, sql=sql)
+        assert told["questions"] >= told["corrections"] > 0
+        assert told["corrections"] <= most
+        before = fresh.call("GET", "/v1/datasets/survey", ada).json()
+        found = ask(fresh, ada, sql).json()
+        assert told["rows"] == len(found["rows"])
+        assert sum(found["sources"].values()) <= told["questions"]
+        assert found["sources"].get("data", 0) <= told["corrections"]
+        assert found["charged"] <= told["cost"] + 1e-12
+        assert told["cost"] == pytest.approx(told["corrections"] * before["price"])
+    counted = price(fresh, ada, group_by=["sex", "job"], where="age < 3")
+    assert (counted["rows"], counted["questions"], counted["unit"]) == (6, 1, "epsilon")
+    correlation = {"sql": "SELECT CORR(age, age) FROM survey"}
+    refused = fresh.call("POST", "/v1/datasets/survey/price", ada, json=correlation)
+    assert refused.status_code == 422
+    before = fresh.call("GET", "/v1/datasets/survey", carol).json()
+    price(fresh, carol, sql=GROUPED)
+    assert fresh.call("GET", "/v1/datasets/survey", carol).json() == before
+
+
+def test_a_price_knows_a_share_and_an_end(fresh: Api) -> None:
+    carol, ada = fresh.token("carol", "custodian"), fresh.token("ada")
+    each = fresh.call("GET", "/v1/datasets/survey", ada).json()["price"]
+    for corrections in (0, 1, 2):
+        limits = {"queries": None, "budget": corrections * each}
+        assert fresh.call("PUT", "/v1/datasets/survey/grants/ada", carol, json=limits).status_code == 200
+        assert price(fresh, ada, sql=GROUPED)["corrections"] == corrections
+    fresh.call("POST", "/v1/datasets/survey/close", carol)
+    assert price(fresh, carol, sql=GROUPED)["corrections"] == 0
+    found = fresh.call("POST", TABLES, carol, json={"sql": GROUPED}).json()
+    assert (set(found["sources"]), found["charged"]) == ({"hypothesis only"}, 0.0)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from hedgerow.client import SeriesSum, ServerAnswer
+from hedgerow.client import Price, SeriesSum, ServerAnswer
 from hedgerow.service.http.models import ApiModel, Explained, examples
 from hedgerow.service.store import Role, Token
 
@@ -306,6 +306,17 @@ class AnswersResponse(ApiResponse):
     model_config = examples({"answers": [_ANSWER], "dataset": _SUMMARY})
 
     answers: list[AnswerResponse]
+    dataset: SummaryResponse
+
+
+class PriceResponse(ApiResponse):
+    """The most that a statement can cost, and the data set before it."""
+
+    model_config = examples(
+        {"price": {"rows": 2, "questions": 3, "corrections": 3, "cost": 0.06, "unit": "epsilon"}, "dataset": _SUMMARY}
+    )
+
+    price: Annotated[Price, Explained(Price)]
     dataset: SummaryResponse
 
 

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import math
 import tempfile
 import threading
 import weakref
@@ -15,6 +16,7 @@ from typing import IO, Any
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from hedgerow.client import Price
 from hedgerow.domain import Domain
 from hedgerow.errors import (
     HedgerowError,
@@ -58,6 +60,7 @@ from hedgerow.service.http.responses import (
     EarlierAnswerResponse,
     EarlierAnswersResponse,
     MarginalResponse,
+    PriceResponse,
     SeriesAnswersResponse,
     SeriesListResponse,
     SeriesResponse,
@@ -112,6 +115,23 @@ def select_table(name: Name, asked: StatementRequest, here: Here, by: By, key: K
     }
     dataset = SummaryResponse(**summary_of(here.store, data_set, by.person))
     return TableResponse(**told, confidence=_confidence(found), dataset=dataset)
+
+
+def price_table(name: Name, asked: StatementRequest, here: Here, by: By) -> PriceResponse:
+    """The most that a statement can cost.
+
+    Nothing is asked, and nothing counts as a question.
+    """
+    data_set = here.data_set(name, by)
+    selection = _selection(asked, here.workers.domain(data_set), name)
+    questions = here.workers.questions_of(data_set, selection, person=by.person)
+    told = summary_of(here.store, data_set, by.person)
+    price, mine = told["price"] or 0.0, told["mine"]
+    corrections = min(questions, told["updates_left"]) if told["status"] == "open" else 0
+    if mine["budget"] is not None and price > 0.0:
+        corrections = min(corrections, max(0, math.floor((mine["budget"] - mine["spent"]) / price * (1.0 + 1e-9))))
+    found = Price(selection.groups.size, questions, corrections, corrections * price, told["unit"])
+    return PriceResponse(price=found, dataset=SummaryResponse(**told))
 
 
 def _confidence(found: Selected) -> float | None:
@@ -359,6 +379,7 @@ def _told(series: Series) -> SeriesResponse:
 OPERATIONS = (
     Operation("POST", "/v1/datasets/{name}/queries", ask_questions, ForQuestions, problems=problems.OF_QUESTIONS),
     Operation("POST", "/v1/datasets/{name}/tables", select_table, ForQuestions, problems=problems.OF_QUESTIONS),
+    Operation("POST", "/v1/datasets/{name}/price", price_table, ForTokens, problems=(problems.TABLE,)),
     Operation("GET", "/v1/datasets/{name}/answers", list_answers, ForTokens, problems=(problems.NOT_ALLOWED,)),
     Operation("GET", "/v1/datasets/{name}/marginals", get_marginal, ForTokens, problems=(problems.TABLE,)),
     Operation(

@@ -251,6 +251,22 @@ class SessionWorkers:
         except DataError as error:
             raise self._told(error, person) from None
 
+    def questions_of(self, data_set: DataSet, selection: Selection, *, person: Person) -> int:
+        """The most questions that a statement leads to; none is asked.
+
+        Raises:
+            QueryError: They are more than `MOST_OF_A_STATEMENT`, or the session answers no such statement.
+            TableError: See `ask`.
+        """
+        number = check_selection(selection, MOST_OF_A_STATEMENT, of_data=True)
+        worker = self._worker(data_set).worker
+        try:
+            if selection.groups.names:
+                worker.look_at(lambda session: session.check_group(selection.groups.target))
+        except DataError as error:
+            raise self._told(error, person) from None
+        return number
+
     def select(
         self, data_set: DataSet, selection: Selection, *, person: Person, request: int | None = None, confidence: float
     ) -> Selected:
@@ -264,11 +280,9 @@ class SessionWorkers:
             NotAllowedError, QuotaError: See `SessionWorker.ask`; what was answered before stays.
             TableError: See `ask`.
         """
-        check_selection(selection, MOST_OF_A_STATEMENT)
+        self.questions_of(data_set, selection, person=person)
         worker = self._worker(data_set).worker
         try:
-            if selection.groups.names:
-                worker.look_at(lambda session: session.check_group(selection.groups.target))
             answers = StatementAnswers(worker, selection.text, person=person.id, request=request)
             return replace(select(selection, answers, confidence), charged=answers.charged)
         except DataError as error:
