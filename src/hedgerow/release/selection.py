@@ -344,6 +344,7 @@ def estimates(values: Floats, low: Floats | None, high: Floats | None) -> list[E
     """Arrays of values and ends as a list.
 
     Example:
+        >>> import numpy as np
         >>> estimates(np.array([3.0]), None, None)
         [Estimate(value=3.0, low=None, high=None)]
     """
