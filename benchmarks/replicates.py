@@ -8,12 +8,13 @@ measured sums, which `hedgerow.regress` gives by default. ``usual`` treats the s
 what R gives with ``mse = TRUE``; ``corrected`` takes the bias of the fit off, as `hedgerow.regress` does (coefficients
 are compared). Half-widths are divided by those of the sample without privacy.
 
-With ``--rules`` three rules that combine several files of records stand beside them, each with as many files as there
+With ``--rules`` four rules that combine several files of records stand beside them, each with as many files as there
 are replicates:
 ``Reiter`` (2003, partially synthetic: mean variance plus the variance between files over their number) and
 ``Raghunathan`` (2003, fully synthetic: variance between files times 1 + 1/m, less the mean variance) with independent
-files of the release, and ``Rubin`` with a file of each replicate in place of draws from a posterior that knows of the
-noise (O. Raisa and others, AISTATS 2023).
+files of the release, ``Rubin`` (1987, multiple imputation: mean variance plus 1 + 1/m times that between files) with a
+file of each replicate of the file, and ``Raisa`` (2023: Raghunathan's rule, which they use) with independent records of
+each replicate of the population, in place of draws from a posterior that knows of the noise.
 """
 
 from __future__ import annotations
@@ -255,7 +256,7 @@ def found(task: Task, epsilon: float, seed: int, replicates: int, *, rerun: bool
             low, high = _answered(task, release)
             held["answers, file"] = np.where(np.isnan(low), np.nan, (low <= sample) & (sample <= high))
             widths["answers, file"] = (high - low) / 2.0 / of_sample
-        if target == "file" and rules:
+        if rules:
             for name, (value, reach) in _combined(task, made).items():
                 held[f"{name}, population"] = np.abs(value - population) <= reach
                 widths[f"{name}, population"] = reach / of_sample
@@ -304,22 +305,31 @@ def _from_sums(task: Task, release: Release, target: Target, seed: int) -> tuple
 
 
 def _combined(task: Task, made: Replicates) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Estimates for the population and half-widths by rules that combine files of records."""
+    """Estimates for the population and half-widths by rules that combine files of records.
+
+    Replicates of the population have one, of the file the others.
+    """
     release, number = made.release, made.number
-    same = [release.sample(seed=seed, method="independent") for seed in range(number)]
-    others = [replace(run, model=run.held).sample(seed=seed) for seed, run in enumerate(made.runs)]
 
     def parts(files: Sequence[Records]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         each = [task.statistics(_columns(records.to_arrow()), np.ones(len(records))) for records in files]
         values = np.array([value for value, _ in each])
         return values.mean(axis=0), values.var(axis=0, ddof=1), np.mean([error**2 for _, error in each], axis=0)
 
+    hypotheses = [replace(run, model=run.held) for run in made.runs]
+    if made.target == "population":
+        drawn = [each.sample(seed=seed, method="independent") for seed, each in enumerate(hypotheses)]
+        value, between, within = parts(drawn)
+        spread = (1 + 1 / number) * between - within
+        spread = np.where(spread > 0.0, spread, within)  # as J. P. Reiter (2002) has it
+        return {"Raisa": (value, NORMAL * np.sqrt(spread))}
+    same = [release.sample(seed=seed, method="independent") for seed in range(number)]
     value, between, within = parts(same)
     found = {
         "Reiter": (value, NORMAL * np.sqrt(within + between / number)),
         "Raghunathan": (value, NORMAL * np.sqrt(np.maximum((1 + 1 / number) * between - within, 0.0))),
     }
-    value, between, within = parts(others)
+    value, between, within = parts([each.sample(seed=seed) for seed, each in enumerate(hypotheses)])
     between = (1 + 1 / number) * between
     freedom = (number - 1) * (1 + within / between) ** 2
     return {**found, "Rubin": (value, special.stdtrit(freedom, 0.975) * np.sqrt(within + between))}

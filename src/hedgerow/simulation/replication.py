@@ -51,7 +51,8 @@ def replicate(
         release: The release.
         number: Number of replicates, at least 2.
         target: Whether standard errors are about the ``"population"`` that the private table is a random sample
-            of, or about the ``"file"``, the table itself.
+            of, or about the ``"file"``, the table itself, for whose counts, sums and means `Release.answer` and
+            `hedgerow.release.select_from` have proved intervals.
         files: Whether replicates are files of records of their own; False for weights of the same records. By
             default weights, unless they would rest on less than a quarter of the records.
         n: Number of records; that of the release by default.

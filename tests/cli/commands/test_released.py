@@ -62,6 +62,7 @@ def test_sample_writes_replicates(place: Place, release: Path) -> None:
     said = place.call(*asked, "--replicate-for", "file", "--replicate-files", "-o", place / "f.parquet").stdout
     assert "3 replicate files beside it" in said
     assert "3 replicates for the file, files of their own" in said
+    assert "have proved intervals: hedgerow answer" in said
     assert pyarrow.parquet.read_table(place / "f_rep3.parquet").num_rows == 500
     (place / "f.parquet").unlink()
     again = place.call(*asked, "--replicate-files", "-o", place / "f.parquet")

@@ -230,6 +230,8 @@ def _sample_replicates(
     also = f", and {len(files) - 1} replicate files beside it, {files[1]} to {files[-1]}" if len(files) > 1 else ""
     shown.say(f"{len(made.records):,} synthetic records in {place.text}{also}{_keeping(release)}")
     shown.tell(made.says)
+    if made.target == "file":
+        shown.tell("Counts, shares, sums and means of what was measured have proved intervals: hedgerow answer.")
     shown.tell(f"Their design: scale = 1/{number}, rscales = 1, mse = TRUE. They know of errors in what was measured.")
     shown.result({"n_records": len(made.records), "file": place.text, "files": files, "replicates": made.to_dict()})
 
