@@ -294,7 +294,7 @@ def test_a_run_measures_the_levels_and_keeps_to_the_coarse_ones() -> None:
     workload = Workload.marginals(AREAS, cliques=TABLES)
     release = MWEM().run(table, workload, PureDP(1.0), noise=SeededNoise(1))
     assert [each.target.scope for each in release.measurements] == [*TABLES[:3], ("area",), TABLES[3]]
-    assert release.provenance.parameters["decided"]["taken"] == "fixed"
+    assert release.provenance.parameters["decided"]["taken"] == "levels"
     for scope in TABLES[:3]:
         places = places_in(AREAS, AREAS.names, scope).reshape(-1)[cells]
         exact = np.bincount(places, minlength=math.prod(AREAS.shape_of(scope)))
