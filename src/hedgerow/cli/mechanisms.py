@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from hedgerow.algorithms.registry import NAMES, entry, names, read_options
+from hedgerow.algorithms.registry import NAMES, ONLINE, Entry, entry, names, read_options, session_entry
 from hedgerow.cli.declaring import Options, option
 from hedgerow.errors import ConfigError
 
 if TYPE_CHECKING:
+    from hedgerow.algorithms.online_pmw import OnlinePMW
     from hedgerow.algorithms.shared import Algorithm, Prior
     from hedgerow.data import ReadOptions
     from hedgerow.domain import Domain
@@ -38,8 +40,16 @@ class OptimizeFor(StrEnum):
 
 
 def _known(text: str) -> str:
+    return _found(text, entry)
+
+
+def _known_to_plans(text: str) -> str:
+    return _found(text, lambda name: ONLINE if name == ONLINE.name else entry(name))
+
+
+def _found(text: str, find: Callable[[str], Entry]) -> str:
     try:
-        read_options(text)
+        read_options(text, find)
     except ConfigError as error:
         raise typer.BadParameter(f"{error.message}; {error.remedy}") from error
     return text
@@ -123,6 +133,35 @@ class AnyMechanismOptions(MechanismOptions):
     """
 
     alpha: Annotated[float | None, option(metavar="SHARE")] = None
+
+
+@dataclass(frozen=True)
+class PlannedMechanismOptions(AnyMechanismOptions):
+    """The same, or the mechanism of sessions.
+
+    Attributes:
+        mechanism: As of 'hedgerow synth', or online-pmw for a session of 'hedgerow ask' or of the server, as in
+            online-pmw:updates=50,threshold=0.01: how accurate it is, what its questions and corrections take, and for
+            how many there is room.
+    """
+
+    mechanism: Annotated[str, option(metavar="NAME", callback=_known_to_plans, autocompletion=names)] = "mwem"
+
+    def session(self) -> OnlinePMW | None:
+        """The configured session; None for a mechanism that makes a release.
+
+        Raises:
+            typer.BadParameter: An option is given that sessions do not take.
+            ConfigError: A number is out of its range.
+        """
+        if self.name != ONLINE.name:
+            return None
+        if self.rounds is not None or self.optimize_for is not None:
+            raise typer.BadParameter("--mechanism online-pmw takes neither --rounds nor --for")
+        found, written = read_options(self.mechanism, session_entry)
+        if self.alpha is not None and "alpha" in written:
+            raise typer.BadParameter("--alpha is given beside alpha in --mechanism; leave one out")
+        return cast("OnlinePMW", found.make(written | ({} if self.alpha is None else {"alpha": self.alpha})))
 
 
 def prior_of(path: Path | None, domain: Domain, reading: ReadOptions) -> Prior | None:

@@ -19,7 +19,7 @@ from hedgerow.errors import ConfigError, ModelTooLargeError, QuestionTooLargeErr
 from hedgerow.models import Histogram, Markov, ValueClasses
 from hedgerow.models.core import memory
 from hedgerow.privacy import ZCDP, Curator, NoiseSource, PureDP, SeededNoise
-from hedgerow.queries import Explicit, LinearQuery, Neighbours, Parity, Workload
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Neighbours, Parity, Workload
 from tests.algorithms.online_pmw.cases import (
     DOMAIN,
     REPLACE,
@@ -155,6 +155,27 @@ def test_trees_that_may_outgrow_the_memory_are_refused_at_the_start(monkeypatch:
     assert "junction trees of up to 4,194,304 cells" in dict(plan.lines(1.0))["memory"]
     monkeypatch.setattr(memory, "available_bytes", lambda: 10**9)
     assert plan.fits
+
+
+def test_a_plan_says_for_how_many_corrections_there_is_room() -> None:
+    wide = Domain(IntegerRange(f"x{i}", 0, 2) for i in range(20))
+    small, large = (OnlinePMW(updates=60, largest_tree=cells).plan(wide, ZCDP(1.0), total=1e5) for cells in (500, 4000))
+    rooms = [plan.facts["effort"]["room"] for plan in (small, large)]
+    assert 0 < rooms[0] < rooms[1] < 60
+    assert f"for about {rooms[0]} corrections" in dict(small.lines(1.0))["room"]
+    curator = Curator(ModelCounts(Markov(wide, 10**5)), ZCDP(1.0), noise=SeededNoise(0))
+    session = OnlinePMW(updates=60, threshold=1e-5, largest_tree=4000).start_with(curator)
+    draw, refused = np.random.default_rng(2), list[bool]()
+    while sum(refused[-10:]) < 5 and session.is_open:
+        names = draw.choice(wide.names, int(draw.integers(1, 5)), replace=False).tolist()
+        query = Conjunction.where(wide, {name: [int(draw.integers(3))] for name in names})
+        try:
+            session.ask(query)
+        except QuestionTooLargeError:
+            refused.append(True)
+        else:
+            refused.append(False)
+    assert rooms[1] / 2 <= session.updates_made <= 2 * rooms[1]
 
 
 def test_a_limit_is_a_number_of_cells() -> None:

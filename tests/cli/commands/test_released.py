@@ -220,6 +220,28 @@ def test_plan_spends_and_writes_nothing(place: Place) -> None:
     assert place.names() == ["people.csv", "people.yaml"]
 
 
+def test_plan_forecasts_a_session(place: Place) -> None:
+    call = ("plan", "--domain", place / "people.yaml", "--epsilon", 1, "--mechanism")
+    text = place.call(*call, "online-pmw:updates=9", "--total", 400)
+    assert text.exit_code == 0, text.output
+    words = [line.split()[0] for line in text.stdout.splitlines() if line[:1].islower()]
+    assert words[:6] == ["memory", "time", "calls", "variant", "queries", "updates"]
+    values = json.loads(place.call(*call, "online-pmw:updates=9", "--total", 400, "--json").stdout)
+    assert (values["updates"], values["limit"], values["effort"]["room"]) == (9, 1.0, None)
+    assert 0.0 < values["effort"]["first"] <= values["effort"]["last"] < values["effort"]["corrections"]
+    aimed = place.call(*call, "online-pmw", "--alpha", 0.9, "--total", 4_000_000, "--json")
+    assert json.loads(aimed.stdout)["theorem"] is True
+    for more in (["--workload", "marginals:2"], ["--target-error", 0.1], ["--rounds", 3], ["--for", "answers"], []):
+        named = "online-pmw" if more else "online-pmw:rounds=3"
+        assert place.call(*call, named, "--total", 400, *more).exit_code == 2
+    assert place.call(*call, "online-pmw").exit_code == 2
+    assert place.call(*call, "online-pmw:alpha=0.5", "--alpha", 0.4, "--total", 400).exit_code == 2
+    assert place.synth("--mechanism", "online-pmw").exit_code == 2
+    read = place.call(*call, "online-pmw", "--total", 400, place / "people.csv")
+    assert "fits its domain" in read.output
+    assert place.names() == ["people.csv", "people.yaml"]
+
+
 WANTED = [("--epsilon", 1), ("--target-error", 0.02), ("--target-interval", 30)]
 
 

@@ -1,4 +1,5 @@
 from .answer import Asking as Asking, OnlineAnswer as OnlineAnswer, OnlineGroups as OnlineGroups, held_with as held_with
+from .effort import CALLS as CALLS
 from .file import SessionFile as SessionFile
 from .hold import LOST as LOST
 from .journal import (

@@ -19,12 +19,13 @@ value is their way:
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from hedgerow.algorithms.online_pmw.answer import Basis, Known
+from hedgerow.algorithms.online_pmw.effort import REMEMBERED, Effort
 from hedgerow.algorithms.online_pmw.hold import Holding
 from hedgerow.algorithms.online_pmw.rules import Rules
 from hedgerow.algorithms.online_pmw.session import OnlineSession
@@ -126,9 +127,11 @@ class OnlinePMW(OnlineSettings):
             "limit": budget.limit,
             "cells": domain.size,
         }
-        text = _told(rules, budget, total, facts)
+        effort = Effort.of(self, domain, total, rules.updates)
+        facts["effort"] = asdict(effort)
+        text = (*effort.lines(rules.updates, self.largest_tree), *_told(rules, budget, total, facts))
         required = footprint.required_bytes
-        process = process_bytes(domain, total, required, measured=0, values=0, queries=0)
+        process = process_bytes(domain, total, required, measured=0, values=0, queries=0) + REMEMBERED * self.queries
         return Outline.of(required, footprint.words, text, facts, process=process)
 
     def start(

@@ -19,7 +19,7 @@ from hedgerow.cli.asking import with_answers
 from hedgerow.cli.console import Output
 from hedgerow.cli.declaring import Options, option
 from hedgerow.cli.lists import joined_names, split_bounds, split_names
-from hedgerow.cli.mechanisms import AnyMechanismOptions
+from hedgerow.cli.mechanisms import PlannedMechanismOptions
 from hedgerow.cli.outputs import check_ending, check_outputs, check_public
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.running import learning_of, warn_of_learning
@@ -29,6 +29,7 @@ from hedgerow.queries import Neighbours
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
+    from hedgerow.algorithms.online_pmw import OnlinePMW
     from hedgerow.algorithms.shared import Algorithm, Line
     from hedgerow.algorithms.strategies import Strategy
     from hedgerow.domain import Domain, OpenDomain
@@ -326,7 +327,7 @@ def plan(
     counted: _Records,
     budgeted: options.SampledBudgetOptions,
     questions: options.QuestionOptions,
-    configured: AnyMechanismOptions,
+    configured: PlannedMechanismOptions,
     chosen: options.RowOptions,
     target: TargetOptions,
     shown: Output,
@@ -346,6 +347,8 @@ def plan(
           --workload "marginals:2 @levels"
       hedgerow plan --domain people.yaml --target-error 0.02 --delta 1e-9 \
           --total 50000 --like last-year.release
+      hedgerow plan --domain people.yaml --epsilon 1 --total 50000 \
+          --mechanism online-pmw
     """
     from hedgerow.algorithms.learning import workload_before
     from hedgerow.algorithms.strategies import predicted
@@ -355,6 +358,12 @@ def plan(
     data, total = counted.data, counted.total
     if data is None and total is None:
         raise typer.BadParameter("give --total, a public guess of the number of records")
+    if (session := configured.session()) is not None:
+        if questions != options.QuestionOptions() or target != TargetOptions() or budgeted.sampled is not None:
+            left_out = "a session has neither a workload nor a target, and no sample: leave their options out"
+            raise typer.BadParameter(left_out)
+        _plan_session(shown, session, domain=domain, counted=counted, budgeted=budgeted, chosen=chosen)
+        return
     algorithm = for_target(configured.algorithm(), questions.target)
     wanted = options.opened(domain, chosen.columns, accept_draft=True)
     how = chosen.reading()
@@ -395,6 +404,37 @@ def plan(
     told = _tell_plan(shown, asked, lines, predicted(asked, budget_left), n)
     found = {"target": solved.to_dict()} if solved else {}
     shown.result({**planned.to_dict(), **told, **found, "guarantee": promise, "total": round(n)})
+
+
+def _plan_session(
+    shown: Output,
+    session: OnlinePMW,
+    *,
+    domain: Path,
+    counted: _Records,
+    budgeted: options.BudgetOptions,
+    chosen: options.RowOptions,
+) -> None:
+    """Show what a session would be like."""
+    from hedgerow.domain import caveats_in_words
+
+    wanted, how = options.domain_of(domain, chosen.columns, accept_draft=True), chosen.reading()
+    reading = Reading(wanted, how)
+    relation = budgeted.between(how.persons, filtered=reading.filtered)
+    budget = budgeted.budget(relation)
+    n = counted.total or _public_total(shown, reading, counted.data or "", relation)
+    planned = session.plan(wanted, budget, float(n))
+    if counted.data is not None and counted.total is not None:
+        reading.read_data(shown, counted.data)
+        shown.note(f"{counted.data} fits its domain; nothing in this plan was read off it")
+    options.warn_of_domain(shown, wanted)
+    options.warn_of_budget(shown, budget, float(n))
+    promise = budget.statement() + caveats_in_words(wanted)
+    shown.tell(promise)
+    shown.say()
+    for word, sentence in planned.lines(float(n)):
+        shown.say(f"{word:8} {sentence}")
+    shown.result({**planned.to_dict(), "guarantee": promise, "total": round(n)})
 
 
 def _warn(

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import anyio.to_thread
 from starlette.requests import Request
 
-from hedgerow.algorithms.online_pmw import OnlinePMW
+from hedgerow.algorithms.online_pmw import CALLS, OnlinePMW
 from hedgerow.algorithms.shared import MEMORY
 from hedgerow.domain import (
     Attribute,
@@ -106,7 +106,8 @@ def plan_data_set(asked: PlanRequest) -> PlanResponse:
         check_share(first, domain, budget)
         left = split_budget(budget, first)[1]
     plan = _config(asked.options).plan(domain, left, float(asked.records), warm=first > 0.0)
-    lines = [line for line in plan.lines(asked.records) if line[0] != MEMORY]  # free memory is not public
+    told_here = (MEMORY, CALLS)  # free memory is not public, and no command is called
+    lines = [line for line in plan.lines(asked.records) if line[0] not in told_here]
     if first:
         told = f"{100.0 * first:.3g}% of the budget, for all pairs of attributes; what follows has the rest"
         lines.insert(0, ("first release", told))
