@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -17,6 +18,7 @@ from hedgerow.privacy import SeededNoise
 from hedgerow.service import Person, Role, SessionWorkers, Settings, Store, create_app, new_token
 from hedgerow.service.http import tokens
 from tests.service.asgi import Client, client_of
+from tests.service.stores import open_store
 
 RECORDS = 4000
 DOMAIN = {"sex": ["F", "M"], "age": {"min": 0, "max": 9}, "job": {"values": ["clerk", "cook"], "missing": True}}
@@ -65,11 +67,16 @@ def registration(name: str = "survey", **changed: Any) -> dict[str, Any]:
     return {**told, "options": OPTIONS, **changed}
 
 
-def write_table(folder: Path) -> None:
+@cache
+def _table() -> str:
     rng = np.random.default_rng(7)
     ages = rng.choice(10, size=RECORDS, p=np.arange(10, 0, -1) / 55)
     rows = [f"{'FM'[rng.integers(2)]},{age},{['clerk', 'cook', ''][rng.integers(3)]}" for age in ages]
-    (folder / "survey.csv").write_text("\n".join(["sex,age,job", *rows]) + "\n")
+    return "\n".join(["sex,age,job", *rows]) + "\n"
+
+
+def write_table(folder: Path) -> None:
+    (folder / "survey.csv").write_text(_table())
 
 
 @contextmanager
@@ -91,7 +98,7 @@ def _api(folder: Path, settings: dict[str, Any]) -> Iterator[Api]:
     data = folder / "data"
     data.mkdir()
     write_table(data)
-    store = Store.open(folder / "store.db")
+    store = open_store(folder / "store.db")
     workers = SessionWorkers(store, data, noise=lambda _: SeededNoise(1), tick=0.0)
     chosen = replace(Settings(data, requests_per_minute=None, failures_per_minute=100_000), **settings)
     app = create_app(workers, store, chosen)

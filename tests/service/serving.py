@@ -28,6 +28,7 @@ from hedgerow.service import (
     new_token,
 )
 from tests.service.api import quick_tokens
+from tests.service.stores import open_store
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Server:
 def serving(folder: Path, *, seed: int | None = 0) -> Iterator[Server]:
     """Serve an empty store; noise is seeded, or secure without a seed."""
     (folder / "tables").mkdir(parents=True)
-    store = Store.open(folder / "store.db")
+    store = open_store(folder / "store.db")
     workers = SessionWorkers(
         store, folder / "tables", noise=lambda _: None if seed is None else SeededNoise(seed), tick=0.001
     )

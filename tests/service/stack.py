@@ -32,6 +32,7 @@ from hedgerow.service import (
 )
 from hedgerow.service.store.people import QUOTA
 from tests.privacy.tables import DenseCounts
+from tests.service.stores import open_store
 
 DOMAIN = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 3), IntegerRange("c", 0, 4)])
 REPLACE = Neighbours.REPLACE
@@ -255,7 +256,7 @@ def at_worker(
     first: float = 0.0,
 ) -> Iterator[AtWorker]:
     """A store in a folder with one data set and its worker; with ``join``, another process's worker for it."""
-    store = Store.open(address or folder / "store.db", wait=wait, reached=store_reached, anchor=anchor, quota=quota)
+    store = open_store(address or folder / "store.db", wait=wait, reached=store_reached, anchor=anchor, quota=quota)
     if join is None:
         people = store.add_person("ada", "custodian", by=None), store.add_person("bob", "analyst", by=None)
         data_set = store.register(registration(budget=budget, config=config), by=people[0].id)

@@ -11,10 +11,11 @@ import pytest
 
 from hedgerow.privacy import PureDP, Register
 from hedgerow.queries import Neighbours
-from hedgerow.service import SessionWorkers, Settings, Store, create_app
+from hedgerow.service import SessionWorkers, Settings, create_app
 from hedgerow.service.sessions import workers as desks_module
 from tests.service.api import Api, quick_tokens, registration, write_table
 from tests.service.asgi import client_of
+from tests.service.stores import open_store
 
 EPSILON = 4.0
 """Of each data set."""
@@ -29,7 +30,7 @@ def server(folder: Path) -> Iterator[tuple[Api, Register]]:
     register = Register(folder / "server.register", PureDP(2 * EPSILON, Neighbours.REPLACE))
     with (
         quick_tokens(),
-        closing(Store.open(folder / "store.db")) as store,
+        closing(open_store(folder / "store.db")) as store,
         closing(SessionWorkers(store, data, register=register, tick=0.0)) as workers,
     ):
         app = create_app(workers, store, Settings(data, requests_per_minute=None, longest_wait=3600.0))

@@ -24,6 +24,7 @@ from hedgerow.service import SessionWorkers, Settings, Store, create_app, read_p
 from tests.service.api import quick_tokens
 from tests.service.serving import in_a_thread, token_of
 from tests.service.stack import DOMAIN, REPLACE, ledger, registration, skewed, whole, write_table
+from tests.service.stores import open_store
 
 TREES = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(24))
 DENSE_TEXTS = [f"b = {b} and c >= {c}" for b in range(4) for c in (1, 2, 4)] + [
@@ -77,7 +78,7 @@ class Served:
 @contextmanager
 def served(folder: Path, noise: SeededNoise) -> Iterator[Served]:
     """A server over a store; whoever is in the store is served."""
-    store = Store.open(folder / "store.db")
+    store = open_store(folder / "store.db")
     if not store.people():
         store.add_person("ada", "custodian", by=None)
     workers = SessionWorkers(store, folder, noise=lambda _: noise, tick=0.0)

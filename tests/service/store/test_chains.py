@@ -22,6 +22,7 @@ from hedgerow.system import head_of, link, start_of
 from tests.service.api import Api, api
 from tests.service.stack import at_worker
 from tests.service.store.cases import EVENT, opened
+from tests.service.stores import open_store
 
 Change = Callable[[Any], None]
 LEDGER = {"limit": 1.0, "unit": "epsilon"}
@@ -29,7 +30,7 @@ LEDGER = {"limit": 1.0, "unit": "epsilon"}
 
 @pytest.fixture
 def store(address: str) -> Iterator[Store]:
-    made = Store.open(address)
+    made = open_store(address)
     yield made
     made.close()
 

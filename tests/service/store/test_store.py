@@ -21,6 +21,7 @@ from hedgerow.errors import ConfigError, ConflictError, NotThereError, OutdatedE
 from hedgerow.service import GivenAnswer, Grant, Hold, Progress, Store, Token, to_json
 from hedgerow.service.store.sessions import ROW_OF_ANSWER
 from tests.service.store.cases import CLOSE, EVENT, HOLD, MEASURED, OPENING, answer, everything, opened, registration
+from tests.service.stores import open_store
 
 LOST = Step(events=(replace(EVENT, label="lost"),))
 
@@ -29,7 +30,7 @@ KINDS = ("sqlite", "postgresql")
 
 @pytest.fixture
 def store(address: str) -> Iterator[Store]:
-    made = Store.open(address)
+    made = open_store(address)
     yield made
     made.close()
 
