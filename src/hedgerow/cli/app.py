@@ -16,6 +16,7 @@ from hedgerow.cli.commands.playing import bound, solve_game
 from hedgerow.cli.commands.preparing import domain, key, mechanisms, plan, warm
 from hedgerow.cli.commands.released import answer, report, sample, show
 from hedgerow.cli.commands.serve import serve
+from hedgerow.cli.commands.server import server_commands
 from hedgerow.cli.commands.synth import synth
 from hedgerow.cli.console import Output
 from hedgerow.cli.declaring import help_of, spelled_out
@@ -83,4 +84,9 @@ app.add_typer(
     name="register",
     help="Registers of tables: what all releases of a table add up to. Made by 'hedgerow synth --register', 'hedgerow "
     "ask --register' and 'hedgerow serve --register'.",
+)
+app.add_typer(
+    server_commands(),
+    name="server",
+    help="The store of a server, also while it runs: backup and restore, checks, people, tokens, the audit log.",
 )

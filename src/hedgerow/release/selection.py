@@ -285,6 +285,7 @@ def select_from(
     Example:
         >>> import hedgerow
         >>> domain = hedgerow.Domain((hedgerow.Categorical("sex", ("F", "M")), hedgerow.IntegerRange("age", 0, 9)))
+        >>> import numpy as np
         >>> table = hedgerow.Table(domain, [np.arange(5000) % 2, np.arange(5000) % 10])
         >>> mechanism, workload = hedgerow.MWEM(rounds=1), hedgerow.Workload.marginals(domain, 2)
         >>> release = mechanism.run(table, workload, hedgerow.PureDP(5.0), noise=hedgerow.SeededNoise(0))

@@ -10,7 +10,7 @@ from .entries import (
     Status as Status,
 )
 from .repository import Reached as Reached, nowhere as nowhere
-from .restored import hold_to as hold_to
+from .restored import departures as departures, hold_to as hold_to, restore as restore
 from .schema import (
     Grant as Grant,
     Person as Person,

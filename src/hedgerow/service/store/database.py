@@ -108,6 +108,13 @@ class Database(ABC):
             StoreError: See `translating`.
         """
 
+    def number_on(self, connection: Connection) -> None:  # noqa: B027 - SQLite numbers from the largest there is
+        """Let rows be numbered from the largest number on, after rows with numbers were written.
+
+        Args:
+            connection: The transaction that wrote them.
+        """
+
     def busy(self) -> StoreBusyError:
         """The error for a lock that is not free in time."""
         return StoreBusyError(

@@ -187,6 +187,11 @@ class Lists(Repository):
         with self._database.reading() as connection:
             return [AuditEntry(*row) for row in connection.execute(page)]
 
+    def whole_audit(self) -> Iterator[AuditEntry]:
+        """The audit log, oldest entry first, as it is at one moment; nothing is checked, and never all in memory."""
+        with self._database.reading() as connection:
+            yield from (AuditEntry(*row) for row in _entries(connection))
+
     def note(self, person: int | None, action: str, subject: str, details: Mapping[str, Any] | None = None) -> None:
         """Add an entry to the audit log.
 

@@ -139,6 +139,34 @@ class People(Repository):
             elif writing.connection.scalar(select(TOKENS.c.id).where(TOKENS.c.id == id)) is None:
                 raise NotThereError("there is no such token", remedy="see the list of tokens")
 
+    def revoke_all(self, name: str, *, by: int | None) -> int:
+        """Revoke all tokens of a person permanently, in one step; their number.
+
+        Raises:
+            NotThereError: There is no such person.
+        """
+        person = self.person(name)
+        good = update(TOKENS).where(TOKENS.c.person == person.id, TOKENS.c.revoked.is_(None)).values(revoked=now())
+        with self._writing() as writing:
+            revoked = writing.connection.scalars(good.returning(TOKENS.c.id)).all()
+            for id in sorted(revoked):
+                audited(writing, by, "revoke token", id)
+        return len(revoked)
+
+    def set_role(self, name: str, role: Role, *, by: int | None) -> Person:
+        """Change what a person may do, with the tokens that there are too.
+
+        Raises:
+            NotThereError: There is no such person.
+        """
+        changed = update(PEOPLE).where(PEOPLE.c.name == name).values(role=role).returning(PEOPLE)
+        with self._writing() as writing:
+            row = writing.connection.execute(changed).first()
+            if row is None:
+                raise NotThereError("there is no such person", remedy="see the list of people")
+            audited(writing, by, "set role", name, {"role": role})
+        return Person(*row)
+
     def room(self, grant: Grant) -> int:
         """Bytes that the questions of a person may still add; below 0 if a limit was lowered."""
         return (self.quota if grant.storage is None else grant.storage) - grant.stored

@@ -5,12 +5,12 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, String, cast, create_engine, event, func, make_url, select
+from sqlalchemy import BigInteger, Connection, String, cast, create_engine, event, func, make_url, select
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
 from hedgerow.errors import StoreError, raise_alone
 from hedgerow.service.store.database import Database, translating
-from hedgerow.service.store.schema import LAST_AUDITED, to_json
+from hedgerow.service.store.schema import LAST_AUDITED, METADATA, to_json
 
 _LOCKS = 0x68676572
 """Our first key of advisory locks; the second is the number of the data set, and 0 for the tables themselves."""
@@ -96,6 +96,14 @@ class PostgreSQLDatabase(Database):
         """Number of the log's last entry."""
         with self.reading() as connection:
             return int(connection.exec_driver_sql(LAST_AUDITED).scalar_one())
+
+    def number_on(self, connection: Connection) -> None:
+        """Set the sequences of the columns that are numbered."""
+        for table in METADATA.sorted_tables:
+            if "id" in table.c and isinstance(table.c["id"].type, BigInteger):
+                sequence = func.pg_get_serial_sequence(table.name, "id")
+                largest = func.coalesce(func.max(table.c["id"]), 0) + 1
+                connection.execute(select(func.setval(sequence, largest, False)))
 
     @contextmanager
     def preparing(self) -> Iterator[Connection]:

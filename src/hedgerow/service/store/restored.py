@@ -9,7 +9,7 @@ what was accepted.
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from hedgerow.errors import DamagedStoreError, OlderStoreError
+from hedgerow.errors import ConfigError, DamagedStoreError, OlderStoreError
 from hedgerow.service.store.anchor import Anchor, Anchored
 from hedgerow.service.store.entries import Point
 from hedgerow.service.store.store import Store
@@ -74,6 +74,33 @@ def hold_to(store: Store, anchor: Anchor, *, accept: bool = False) -> Departures
         _accepted(store, anchor, said, found)
     anchor.cover(store.points(), store.audit_point())
     return found
+
+
+def restore(source: Store, target: Store, anchor: Anchor | None, *, nothing_since: bool = False) -> list[str]:
+    """Copy a backup into an empty store, and close in the same step what may have been asked since.
+
+    Args:
+        source: The backup.
+        target: The empty store; of either kind, and without the anchor.
+        anchor: The anchor of the store that was lost; it says which data sets were asked since.
+        nothing_since: Whether somebody vouches that nothing was asked since. Without that and an anchor, all data sets
+            are closed.
+
+    Returns:
+        Names of the data sets that were closed permanently.
+
+    Raises:
+        ConfigError: There is no such anchor.
+        StoreError: The target is not empty, or one of them fails.
+    """
+    closing = [] if nothing_since else [each.name for each in source.data_sets()]
+    if anchor is not None:
+        said = anchor.read()
+        if said is None:
+            raise ConfigError(f"there is no anchor {anchor.path}", remedy="name the file that the server wrote")
+        closing = list(departures(source, said).older)
+    source.copy_to(target, closing=closing)
+    return closing
 
 
 def departures(store: Store, said: Anchored) -> Departures:

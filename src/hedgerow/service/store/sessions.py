@@ -123,18 +123,22 @@ class Sessions(Repository):
         Raises:
             NotThereError: There is no data set of this number.
         """
+        with self._writing() as writing:
+            self.close_within(writing, id, by=by)
+        return self._found(_ALL.where(DATA_SETS.c.id == id))
+
+    def close_within(self, writing: Writing, id: int, *, by: int | None) -> None:
+        """The same, in a transaction that does more."""
         closing = update(DATA_SETS).where(DATA_SETS.c.id == id, DATA_SETS.c.closed.is_(None)).values(closed=now())
         session = select(SESSIONS.c.version, SESSIONS.c.events, SESSIONS.c.head).where(SESSIONS.c.data_set == id)
-        with self._writing() as writing:
-            # Lock in the same order as others: the session first.
-            row = writing.connection.execute(session.with_for_update()).first()
-            name = writing.connection.scalar(closing.returning(DATA_SETS.c.name))
-            if row is not None and name is not None:
-                closed = update(SESSIONS).where(SESSIONS.c.data_set == id)
-                writing.connection.execute(closed.values(status="closed", version=row.version + 1))
-                writing.ledgers[id] = Point(row.events, row.head, row.version + 1)
-                audited(writing, by, "close", name)
-        return self._found(_ALL.where(DATA_SETS.c.id == id))
+        # Lock in the same order as others: the session first.
+        row = writing.connection.execute(session.with_for_update()).first()
+        name = writing.connection.scalar(closing.returning(DATA_SETS.c.name))
+        if row is not None and name is not None:
+            closed = update(SESSIONS).where(SESSIONS.c.data_set == id)
+            writing.connection.execute(closed.values(status="closed", version=row.version + 1))
+            writing.ledgers[id] = Point(row.events, row.head, row.version + 1)
+            audited(writing, by, "close", name)
 
     def reopen(self, id: int, version: int, *, by: int | None) -> int:
         """Let the session of a data set begin once more, after an opening that failed.

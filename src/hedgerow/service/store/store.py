@@ -1,8 +1,10 @@
 """The store: everything that the server must still know after a restart; opening it brings its tables up to date."""
 
+from __future__ import annotations
+
 import os
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from pathlib import Path
 from typing import Final, Self
 
@@ -10,7 +12,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, delete, insert, inspect, select
 
 from hedgerow.errors import StoreError
 from hedgerow.service.store.anchor import Anchor
@@ -18,13 +20,15 @@ from hedgerow.service.store.database import Database
 from hedgerow.service.store.lists import Lists
 from hedgerow.service.store.people import QUOTA, People
 from hedgerow.service.store.postgresql import PostgreSQLDatabase
-from hedgerow.service.store.repository import Reached, nowhere
-from hedgerow.service.store.schema import METADATA, VERSION_TABLE
+from hedgerow.service.store.repository import Reached, audited, nowhere
+from hedgerow.service.store.schema import DATA_SETS, METADATA, PEOPLE, VERSION_TABLE
 from hedgerow.service.store.sessions import Sessions
 from hedgerow.service.store.sqlite import SQLiteDatabase
 from hedgerow.version import __version__
 
 _SQLITE = "sqlite:///"
+_AT_A_TIME = 100
+"""Rows that are copied at once: models and findings are large."""
 
 
 class Store(People, Sessions, Lists):
@@ -52,6 +56,7 @@ class Store(People, Sessions, Lists):
         reached: Reached = nowhere,
         anchor: Anchor | None = None,
         quota: int = QUOTA,
+        as_it_is: bool = False,
     ) -> Self:
         """Open a store; its tables are made, or upgraded from an earlier version.
 
@@ -61,13 +66,14 @@ class Store(People, Sessions, Lists):
             reached: Called at named steps inside transactions, before they are committed.
             anchor: File outside the store that follows every commit; see `hold_to`, which compares the two.
             quota: Bytes that the questions of a person about a data set may add, unless a custodian said otherwise.
+            as_it_is: Refuse an earlier version, which a server may be using, in place of upgrading it.
 
         Raises:
             StoreError: It cannot be opened, or a newer version made it.
         """
         database = _database(os.fspath(address), wait)
         try:
-            migrate(database)
+            migrate(database, only_check=as_it_is)
         except BaseException:
             database.close()
             raise
@@ -80,6 +86,39 @@ class Store(People, Sessions, Lists):
             StoreError: The database does not answer.
         """
         self._database.ping()
+
+    def copy_to(self, target: Store, *, closing: Collection[str] | None = None) -> int:
+        """Copy everything into an empty store, as it is at one moment, in one transaction.
+
+        Args:
+            target: The store; of either kind.
+            closing: Names of data sets that are closed permanently there, which its audit log notes; None for a copy
+                that is the same to the last entry.
+
+        Returns:
+            Number of rows.
+
+        Raises:
+            StoreError: The other store is not empty, or one of them fails.
+        """
+        number = 0
+        with self._database.reading() as source, target._writing() as writing:
+            into = writing.connection
+            if any(into.execute(select(table).limit(1)).first() for table in (PEOPLE, DATA_SETS)):
+                raise StoreError("the store is not empty", remedy="give the address of a new one")
+            for table in METADATA.sorted_tables:
+                into.execute(delete(table))  # what a new store begins with
+                rows = source.execution_options(yield_per=_AT_A_TIME).execute(select(table)).mappings()
+                for some in rows.partitions():
+                    into.execute(insert(table), [dict(row) for row in some])
+                    number += len(some)
+            target._database.number_on(into)
+            if closing is not None:
+                for name, id in into.execute(select(DATA_SETS.c.name, DATA_SETS.c.id)).all():
+                    if name in closing:
+                        target.close_within(writing, id, by=None)
+                audited(writing, None, "restore store", "store", {"closed": sorted(closing)})
+        return number
 
     @property
     def is_here(self) -> bool:
@@ -118,11 +157,16 @@ LOCATION: Final = "hedgerow.service:migrations"
 _ONE_AT_A_TIME = threading.Lock()  # Alembic keeps what it works on in its modules
 
 
-def migrate(database: Database) -> None:
+def migrate(database: Database, *, only_check: bool = False) -> None:
     """Make the tables, or upgrade them, in one transaction, by one process at a time.
 
+    Args:
+        database: Their database.
+        only_check: Make and upgrade nothing.
+
     Raises:
-        StoreError: A newer version made them, or the database holds other tables by these names.
+        StoreError: A newer version made them, or the database holds other tables by these names; or they are of an
+            earlier version, and nothing is to be upgraded.
     """
     with _ONE_AT_A_TIME, database.preparing() as connection:
         config = Config()
@@ -130,6 +174,11 @@ def migrate(database: Database) -> None:
         script = ScriptDirectory.from_config(config)
         found = current(connection)
         _check(database.place, found, {revision.revision for revision in script.walk_revisions()}, connection)
+        if found != script.get_heads() and only_check:
+            raise StoreError(
+                f"{database.place}: an earlier version of hedgerow made this store, or none did",
+                remedy="start the server of this version once: that carries the store forward",
+            )
         if found != script.get_heads():
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
