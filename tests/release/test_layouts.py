@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from datetime import date, datetime, time, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -271,15 +272,21 @@ def test_a_type_is_accepted_where_values_are_read_back_from_it(tmp_path: Path, v
     assert np.array_equal(np.stack(read_table(tmp_path / "r.parquet", domain).columns, axis=1), codes)
 
 
+@cache
+def labelled(step: float, most: int) -> tuple[Domain, pa.Array]:
+    """A domain with a range of a thousand, and all of its numbers as they are written."""
+    plain = domain_from_mapping({"x": {"min": most - 1_000, "max": most, "step": step}, "y": 2})
+    return plain, pa.array([plain["x"].label(code) for code in range(plain["x"].size)])
+
+
 @pytest.mark.parametrize("kind", ["int32", "float", "decimal128(12, 2)", "double"])
 @pytest.mark.parametrize("step", [1, 0.25, 0.01])
 @pytest.mark.parametrize("most", [1_000, 200_000, 33_000_000])
 def test_of_every_number_of_a_range_the_declared_type_has_one_of_its_own(kind: str, step: float, most: int) -> None:
     """Brute force over a range, in place of the numbers at its ends that are tried."""
     entry = {"min": most - 1_000, "max": most, "step": step}
-    plain = domain_from_mapping({"x": entry, "y": 2})
+    plain, texts = labelled(step, most)
     numbers = np.arange(plain["x"].size)
-    texts = pa.array([plain["x"].label(code) for code in numbers.tolist()])
     try:
         held = encoder(plain["x"]).codes(texts.cast(pa.float64()).cast(type_called(kind)))
         fits = np.array_equal(held, numbers)
