@@ -437,8 +437,9 @@ def test_the_page_about_judging_files(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_guide_about_a_server_that_is_restored(tmp_path: Path) -> None:
     printed = follow(steps("guide/server-recovery.md"), tmp_path)
-    (refused,) = (text for command, text in printed.items() if command.endswith(REFUSED))
+    refused, older = (text for command, text in printed.items() if command.endswith(REFUSED))
     assert "--accept-store" in refused
+    assert "audit log: it ends with entry 2" in older
     tokens = [text for command, text in printed.items() if "--new-token" in command]
     assert ["hgr_" in text for text in tokens] == [True, True]
 
