@@ -277,6 +277,14 @@ def test_sums_that_are_mostly_noise_are_refused() -> None:
         regress(made(0.05), FORMULA, source="moments", seed=0)
 
 
+def test_curved_models_have_less_noise_than_least_squares() -> None:
+    """At .5 the curvature has more than .3 of itself as noise, and X'X less than half."""
+    assert regress(made(0.8), "sex ~ age + hours + job", "logistic", target="file", seed=0).source == "moments"
+    with pytest.raises(ConfigError, match="too much noise"):
+        regress(made(0.5), "sex ~ age + hours + job", "logistic", target="file", source="moments", seed=0)
+    assert regress(made(0.5), FORMULA, target="file", seed=0).source == "moments"
+
+
 def test_a_table_that_is_mostly_noise_gives_intervals_by_moments() -> None:
     """Replicates have none for it; sums over its cells say something all the same, and without noise all."""
     rng = np.random.default_rng(0)
