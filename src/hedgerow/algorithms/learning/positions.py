@@ -16,11 +16,13 @@ from hedgerow.privacy import Budget, Curator, Subsampled
 from hedgerow.queries import Measurement, Positions, correlated_columns, summed_columns
 
 POSITIONS_SHARE = 0.05
-"""Unit of the shares of a budget for positions and moments: moments that are asked for cost one, each ..."""
+"""Unit of the shares of a budget for positions and moments."""
+_OF_ASKED = 2.0
+"""Units for moments that are asked for, each as many as a direct measurement is compared with, ..."""
 _MOST_SHARES = 5.0
 """... up to so many for all of these."""
 _OF_BINS = (0.6, 0.8)
-"""Units for positions in bins and for moments, of all columns with bins, or of one that is asked for."""
+"""Units for positions in bins and for moments of all columns with bins; of one that is asked for in these ratios."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class PositionTargets:
         >>> [target.text for target in targets][:3]
         ['positions in the bins of pay', 'moments of pay', 'positions in the bins of sex * pay']
         >>> targets.counted.shape, round(targets.share(0.05), 3)
-        ((2, 32768), 0.14)
+        ((2, 32768), 0.21)
     """
 
     inside: tuple[Positions, ...] = ()
@@ -103,7 +105,7 @@ class PositionTargets:
         """The targets with their shares, in units."""
         for wanted, part in zip((self.inside, self.columns), _OF_BINS, strict=True):
             yield from ((target, part / len(wanted)) for target in wanted)
-        parts = [(1.0,) if len(wanted) == 1 else _OF_BINS for wanted in self.asked]
+        parts = [[_OF_ASKED * part for part in ((1.0,) if len(wanted) == 1 else _OF_BINS)] for wanted in self.asked]
         factor = min(1.0, _MOST_SHARES / max(1.0, math.fsum(chain(*parts))))
         for wanted, each in zip(self.asked, parts, strict=True):
             yield from ((target, factor * part) for target, part in zip(wanted, each, strict=True))
