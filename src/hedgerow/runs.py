@@ -21,7 +21,7 @@ from hedgerow.algorithms.learning import (
     learning_share,
     workload_before,
 )
-from hedgerow.domain import Domain, OpenDomain
+from hedgerow.domain import Domain, OpenDomain, with_known
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Measurable, Measurement, Neighbours, Persons, Workload, in_workload
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hedgerow.algorithms.learning import Need
     from hedgerow.algorithms.shared import Algorithm, ProgressCallback
     from hedgerow.data import Labels, ReadOptions, ScannedTable, Table
+    from hedgerow.domain import Known
     from hedgerow.privacy import Budget, Curator, Event, NoiseSource
     from hedgerow.release import Release
 
@@ -103,6 +104,27 @@ def for_target(algorithm: Algorithm, target: str | None) -> Algorithm:
     if target is not None and isinstance(algorithm, MWEM) and algorithm.rounds == "auto":
         return replace(algorithm, rounds="annealed")
     return algorithm
+
+
+def knowing(wanted: Domain | OpenDomain, known: Iterable[Known]) -> Domain | OpenDomain:
+    """The domain with further known totals, which the release keeps.
+
+    Args:
+        wanted: The domain.
+        known: Numbers of records, files or tables of columns or levels and ``count``; see ``hedgerow.domain.known``.
+
+    Raises:
+        DomainError: They are wrong, or contradict each other or a rule; the cells are named.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> knowing(Domain([IntegerRange("age", 0, 99)]), [50]).known_total
+        50
+    """
+    given = list(known)
+    if not given:
+        return wanted
+    return with_known(wanted, given, Path()) if isinstance(wanted, Domain) else wanted.with_known(given)
 
 
 def is_counted_in_place(source: object, where: str | None = None) -> bool:
@@ -263,7 +285,10 @@ class RunSpec:
 
     def __post_init__(self) -> None:
         """Keep a part of the delta for thresholds, and check which sums and questions are wanted."""
+        from hedgerow.algorithms.shared import check_known
+
         self._check_sample()
+        check_known(self._outline, self.budget, takes=self.algorithm.takes_known)
         if isinstance(self.wanted, OpenDomain):
             object.__setattr__(self, "budget", budget_with_thresholds(self.budget, self.wanted))
         if self.needs:

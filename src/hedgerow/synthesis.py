@@ -33,6 +33,7 @@ from hedgerow.runs import (
     budget_between,
     for_target,
     is_counted_in_place,
+    knowing,
     noise_of,
     share_of_positions,
     workload_with,
@@ -41,6 +42,7 @@ from hedgerow.runs import (
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm
     from hedgerow.data import ReadOptions, ScannedTable, Table
+    from hedgerow.domain import Known
     from hedgerow.privacy import Budget, Register
     from hedgerow.release import Answer, Records, Release
     from hedgerow.report import Heading
@@ -93,6 +95,7 @@ def synthesize(
     optimize_for: Literal["records", "answers"] = "records",
     accept_draft: bool = False,
     columns: Iterable[str] | None = None,
+    known: Iterable[Known] = (),
     count_column: str | None = None,
     where: str | None = None,
     violations: Literal["refuse", "drop"] = "refuse",
@@ -134,6 +137,8 @@ def synthesize(
         accept_draft: Whether a draft is taken for the domain as it stands: the one that was given or, without one, a
             draft from the data. What was read off the data is outside the guarantee, and the release says so.
         columns: Use these columns only.
+        known: Public totals that release and records keep exactly: numbers of records, files, or tables of columns or
+            levels and ``count``.
         count_column: See ``read_table``, and so for the following seven.
         where: SQL condition on rows, of a file or a place: only those for which it holds are records.
         violations: Whether records that break a rule of the domain are refused, or left out.
@@ -186,7 +191,7 @@ def synthesize(
     if budget is None:
         budget = budget_between(epsilon, delta, neighbours, options.persons)
     kind, data = _kind_of(data), _readable(data, where)
-    wanted = _domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft)
+    wanted = knowing(_domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft), known)
     algorithm = for_target(_algorithm_of(mechanism, optimize_for), target)
     share = share_of_positions(wanted, options)
     asked = workload_with(workload, means, target=target)

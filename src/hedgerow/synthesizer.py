@@ -14,6 +14,7 @@ from hedgerow.synthesis import Synthesis, synthesize
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm
+    from hedgerow.domain import Known
     from hedgerow.privacy import Budget, Register
     from hedgerow.release import Release
     from hedgerow.system import Seed
@@ -39,6 +40,7 @@ class Synthesizer:
         optimize_for: What ``mwem`` makes as good as it can: records, or answers alone.
         accept_draft: Whether a draft is taken for the domain.
         columns: Use these columns only.
+        known: Public totals that release and records keep exactly.
         count_column: Column that says how many records a row stands for.
         violations: Whether records that break a rule are refused or left out.
         person: Column that says who a record belongs to.
@@ -69,6 +71,7 @@ class Synthesizer:
     optimize_for: Literal["records", "answers"] = "records"
     accept_draft: bool = False
     columns: Iterable[str] | None = None
+    known: Iterable[Known] = ()
     count_column: str | None = None
     violations: Literal["refuse", "drop"] = "refuse"
     person: str | None = None

@@ -170,6 +170,9 @@ NEVER: dict[str, tuple[str, ...]] = {
         *("synth --alpha", "DualQuery.alpha", "OfflinePMW.alpha", "OnlinePMW.alpha", "SmallDB.alpha"),
     ),
     "it becomes tables of the workload and rounds that adapt, and both are drawn": ("synth --target",),
+    "a public parameter: a look at the table is only left out for it, and runs with it have tests of their own": (
+        "synth --known",
+    ),
     "it chooses columns or their codes before anything is counted; all places are compared with one another": (
         *("scan_table(columns)", "scan_table(coded)", "synth --coded", "ask --coded", "ask --columns"),
         *("automatic_domain(apart)", "Linked.of(key)"),

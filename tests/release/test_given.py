@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hedgerow.domain import Derived, Domain, IntegerRange
+from hedgerow.domain import Derived, Domain, IntegerRange, read_values
 from hedgerow.errors import ConfigError, ImpossibleRowError, QueryError
 from hedgerow.privacy import PureDP
 from hedgerow.queries import Conjunction, Explicit
-from hedgerow.release import Release, read_values, understood
+from hedgerow.release import Release, understood
 from tests.release.made import DOMAIN, make_release
 from tests.release.test_file import with_histogram
 
@@ -75,7 +75,7 @@ def test_batches_and_files_hold_the_same_records(release: Release, tmp_path: Pat
         (pa.table({"age": [0, None]}), ConfigError, "row 2, 'age': None is empty"),
         (pa.table({"age": [[1]]}), ConfigError, "neither texts nor numbers"),
         (pa.table({}), ConfigError, "no column"),
-        (17, ConfigError, "given a int"),
+        (17, ConfigError, "a int is no table of values"),
         (Explicit.of(DOMAIN, ("age",), [0, 1, 2, 0, 0]), QueryError, "is no condition"),
     ],
 )

@@ -148,7 +148,7 @@ class _Checking:
     def _checks(self) -> dict[str, Callable[[], Finding | None]]:
         """The checks by name, in their order; a ledger alone has fewer of them."""
         content, entries, ledger, budget = self._content, self._entries, self._ledger, self._budget
-        total = content.get("total") is not None
+        total, known = content.get("total") is not None, content.get("domain", {}).get("known", ())
         checks: dict[str, Callable[[], Finding | None]] = {
             "charges": lambda: ledger_checks.check_charges(entries),
             "sum": lambda: ledger_checks.check_sum(entries, ledger),
@@ -158,7 +158,9 @@ class _Checking:
             "hash chain": lambda: ledger_checks.check_head(ledger),
             "sentence": self._check_sentence,
             "public numbers": lambda: ledger_checks.check_public(entries),
-            "number of records": lambda: check_total(entries, self._relation or "add-remove", released=total),
+            "number of records": lambda: check_total(
+                entries, self._relation or "add-remove", released=total, known=known
+            ),
         }
         if self._opened.kind != LEDGER:
             checks |= {

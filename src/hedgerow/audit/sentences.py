@@ -86,6 +86,10 @@ _OUTSIDE = {
     "outside this guarantee.",
 }
 """Sentences about a domain that is not wholly public, by the mark that it bears."""
+_KNOWN = (
+    "taken for public: nothing is promised about what they tell. If they were counted on the private table itself, as "
+    "invariants, the promise is conditional on them: it holds between tables that have these totals."
+)
 
 
 def limited(sentence: str, domain: Mapping[str, Any]) -> str:
@@ -99,7 +103,12 @@ def limited(sentence: str, domain: Mapping[str, Any]) -> str:
         >>> limited("When ...", {"attributes": {}, "trusted_types": True})
         'When ... The types of its columns were trusted to be public: ...
     """
-    return " ".join([sentence, *(caveat for mark, caveat in _OUTSIDE.items() if domain.get(mark) is True)])
+    caveats = [caveat for mark, caveat in _OUTSIDE.items() if domain.get(mark) is True]
+    if known := domain.get("known"):
+        tables = (table["columns"] if isinstance(table, Mapping) else () for table in known)
+        named = "; ".join(" * ".join(names) or "the number of records" for names in tables)
+        caveats.append(f"Known totals ({named}) are {_KNOWN}")
+    return " ".join([sentence, *caveats])
 
 
 def stamped(sentence: str, noise: str | None) -> str:

@@ -62,6 +62,28 @@ WorkloadText = Annotated[
 ]
 
 
+KnownTotals = Annotated[
+    list[str] | None,
+    option(
+        panel="Table",
+        metavar="FILE|N",
+        help="Public totals that release and records keep exactly: a CSV file of columns or levels and 'count', or the "
+        "number of records. May be given several times; nothing is spent on them.",
+    ),
+]
+
+
+def knowing(wanted: Domain | OpenDomain, known: Sequence[str] | None) -> Domain | OpenDomain:
+    """The domain with the totals that ``--known`` gives.
+
+    Raises:
+        DomainError: They are wrong, or contradict each other or a rule.
+    """
+    from hedgerow.runs import knowing
+
+    return knowing(wanted, [int(each) if each.isdecimal() else each for each in known or ()])
+
+
 class Violations(StrEnum):
     """The values of ``--violations``."""
 
@@ -373,6 +395,7 @@ class DomainOptions(Options, panel="Table"):
     ] = None
     accept_draft: AcceptDraft = False
     auto_domain: bool = False
+    known: KnownTotals = None
 
     def wanted(self, data: str, columns: str | None, apart: Sequence[str], facts: PublicFacts) -> Domain | OpenDomain:
         """The domain in a file, or the one that follows from names of columns, and from types and bounds.
@@ -388,6 +411,11 @@ class DomainOptions(Options, panel="Table"):
             ConfigError: A column lacks bounds that are known in public.
             DomainError: See `opened`.
         """
+        return knowing(self._declared(data, columns, apart, facts), self.known)
+
+    def _declared(
+        self, data: str, columns: str | None, apart: Sequence[str], facts: PublicFacts
+    ) -> Domain | OpenDomain:
         if self.auto_domain == (self.domain is not None):
             raise typer.BadParameter(
                 f"give --domain FILE ('hedgerow domain {data} -o FILE' drafts one), or --auto-domain to have it learnt"

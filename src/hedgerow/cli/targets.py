@@ -128,8 +128,9 @@ def _stand_in(shown: Output, like: Path, workload: Workload) -> tuple[Model, flo
     """A model of records like those to come, and how much larger errors are than those of runs on it."""
     import numpy as np
 
+    from hedgerow.domain import read_values
     from hedgerow.models import Empirical
-    from hedgerow.release import Release, read_values, understood
+    from hedgerow.release import Release, understood
     from hedgerow.simulation import unseen_factor
 
     domain = workload.domain

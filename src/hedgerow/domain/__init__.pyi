@@ -75,6 +75,19 @@ from .file import (
     domain_to_mapping as domain_to_mapping,
     read_domain as read_domain,
 )
+from .known import (
+    COUNT as COUNT,
+    Known as Known,
+    Overlap as Overlap,
+    known_entry as known_entry,
+    known_table as known_table,
+    running_order as running_order,
+    shared_names as shared_names,
+    telling as telling,
+    tells as tells,
+    with_known as with_known,
+)
+from .known_counts import KnownTable as KnownTable
 from .layout import (
     AS_DECLARED as AS_DECLARED,
     USUAL_FILE as USUAL_FILE,
@@ -112,4 +125,5 @@ from .tables import (
     summed as summed,
 )
 from .tilts import BinCells as BinCells, bin_cells as bin_cells, with_bin_cells as with_bin_cells
+from .value_tables import arrow_of as arrow_of, codes_of as codes_of, read_values as read_values
 from .values import arrow_schema as arrow_schema, form_of as form_of, type_name as type_name

@@ -29,6 +29,12 @@ TYPES_TRUSTED = (
 )
 """A sentence about types that one cell may have decided."""
 
+KNOWN_TOTALS = (
+    "taken for public: nothing is promised about what they tell. If they were counted on the private table itself, as "
+    "invariants, the promise is conditional on them: it holds between tables that have these totals."
+)
+"""The end of the sentence about known totals."""
+
 
 def caveats_in_words(domain: Domain) -> str:
     """Sentences about what a domain holds that a guarantee does not cover, each after a blank; empty without any.
@@ -44,7 +50,23 @@ def caveats_in_words(domain: Domain) -> str:
         ' The types of its columns were trusted to be public: ...
     """
     caveats = ((domain.draft, DRAFT_ACCEPTED), (domain.trusted_types, TYPES_TRUSTED))
-    return "".join(f" {sentence}" for holds, sentence in caveats if holds)
+    told = "".join(f" {sentence}" for holds, sentence in caveats if holds)
+    return told + (f" {known_in_words(domain)}" if domain.known else "")
+
+
+def known_in_words(domain: Domain) -> str:
+    """What known totals mean for a guarantee.
+
+    Args:
+        domain: A domain that holds some.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange, with_known
+        >>> known_in_words(with_known(Domain([IntegerRange("age", 0, 99)]), [50]))
+        'Known totals (the number of records) are taken for public: nothing is promised about what they tell. ...
+    """
+    named = "; ".join(" * ".join(table.names) or "the number of records" for table in domain.known)
+    return f"Known totals ({named}) are {KNOWN_TOTALS}"
 
 
 def cells_in_words(domain: Domain) -> str:

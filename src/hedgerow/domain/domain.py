@@ -23,6 +23,7 @@ from hedgerow.cards import MOST_ROWS, card
 from hedgerow.domain.attribute import Attribute
 from hedgerow.domain.constraint import Constraint
 from hedgerow.domain.derived import Clique, Derived, coarser, default_levels, hidden, is_nested, refined
+from hedgerow.domain.known_counts import KnownTable
 from hedgerow.domain.layout import AS_DECLARED, Layout
 from hedgerow.domain.levels import calendar_levels
 from hedgerow.domain.spans import Span
@@ -71,6 +72,7 @@ class Domain:
         trusted_types: Whether types that one cell can change were taken for public; nor is this.
         layout: Order and form of the columns of records; nor is this.
         spans: Attributes that are durations between two columns of the data; nor are these.
+        known: Counts that are public before a run, which releases keep.
 
     Example:
         >>> from hedgerow import Categorical, IntegerRange
@@ -90,6 +92,7 @@ class Domain:
     trusted_types: bool = field(compare=False)
     layout: Layout = field(compare=False)
     spans: tuple[Span, ...] = field(compare=False)
+    known: tuple[KnownTable, ...]
 
     def __repr__(self) -> str:
         """One line: names and numbers of values of the first columns; ``domain_to_mapping`` says everything."""
@@ -106,6 +109,7 @@ class Domain:
         """The columns and their values as a small table of HTML."""
         more = len(self.attributes) - MOST_ROWS
         facts = [("rules", f"{len(self.constraints)}")] if self.constraints else []
+        facts += [("known totals", "; ".join(table.text for table in self.known))] if self.known else []
         facts += [("ignored", ", ".join(self.ignored))] if self.ignored else []
         rows = ((attribute.name, f"{attribute.size:,}", _values_text(attribute)) for attribute in self.attributes)
         title = "Draft of a domain, read off private data" if self.draft else "Domain"
@@ -123,11 +127,13 @@ class Domain:
         trusted_types: bool = False,
         layout: Layout = AS_DECLARED,
         spans: Iterable[Span] = (),
+        known: Iterable[KnownTable] = (),
     ) -> None:
         """Check that there are attributes, that all names differ, and what derived attributes and constraints name.
 
         Raises:
-            DomainError: There is no attribute, a name is there twice, or something names an attribute that is none.
+            DomainError: There is no attribute, a name is there twice, or something names an attribute that is none; or
+                a known table has another number of cells.
         """
         object.__setattr__(self, "attributes", tuple(attributes))
         object.__setattr__(self, "declared", tuple(declared))
@@ -156,6 +162,12 @@ class Domain:
         for constraint in self.constraints:
             shape = tuple(len(value_class) for value_class in constraint.classes)
             self._check_scope(f"the constraint {constraint.text!r}", constraint.scope, shape)
+        object.__setattr__(self, "known", tuple(known))
+        for table in self.known:
+            cells = math.prod(self.shape_of(table.names))
+            if table.names != self.clique(table.names) or len(table.counts) != cells:
+                message = f"{table.text} has {len(table.counts):,} counts for {cells:,} cells"
+                raise DomainError(message, remedy="give a count for each cell, with names in the order of the domain")
 
     def _check_span(self, span: Span) -> None:
         if span.length not in self.names or span.start not in self.names or span.start == span.length:
@@ -187,7 +199,7 @@ class Domain:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.attributes, self.declared, self.constraints, self.unleveled))
+        return hash((self.attributes, self.declared, self.constraints, self.unleveled, self.known))
 
     def __reduce__(self) -> tuple[Callable[..., Domain], tuple[object, ...]]:
         """Rebuild it in other processes, where hashes differ."""
@@ -242,6 +254,11 @@ class Domain:
     def has_rules(self) -> bool:
         """Whether a row of the data can break a rule: a constraint, or the function that a derived column follows."""
         return bool(self.constraints or self.derived_columns or any(span.column for span in self.spans))
+
+    @property
+    def known_total(self) -> int | None:
+        """The number of records, if known totals tell it."""
+        return self.known[0].total if self.known else None
 
     @property
     def columns(self) -> tuple[Attribute, ...]:
@@ -573,14 +590,22 @@ class Domain:
         kept = tuple(names)
         inside = {name for name in kept if name in self._positions}
         declared = (f.ordered(kept) for f in self.declared if f.name not in kept and set(f.sources) <= inside)
-        return replace(
+        part = replace(
             self,
             attributes=tuple(self[name] for name in kept),
             declared=tuple(declared),
             constraints=tuple(rule.ordered(kept) for rule in self.constraints if set(rule.scope) <= inside),
             ignored=tuple(name for name in self.ignored if name not in kept),
             spans=tuple(span for span in self.spans if {span.length, span.start} <= inside),
+            known=(),
         )
+
+        def among(table: KnownTable) -> KnownTable:
+            return table.among(self.shape_of(table.names), part.clique(name for name in table.names if name in part))
+
+        if not self.known or kept == self.names:
+            return replace(part, known=self.known) if self.known else part
+        return replace(part, known=tuple(dict.fromkeys(among(table) for table in self.known)))
 
     def of_columns(self, names: Iterable[str]) -> Domain:
         """The domain of some columns of the data: a derived column stays one where all that it is made from is there.
@@ -626,4 +651,5 @@ class Domain:
             trusted_types=self.trusted_types or other.trusted_types,
             layout=self.layout.merged(other.layout),
             spans=dict.fromkeys((*self.spans, *other.spans)),
+            known=self.known,
         )

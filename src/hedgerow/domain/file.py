@@ -61,6 +61,8 @@ Beside ``attributes`` there may be functions of several attributes, and rules th
       - {determines: [industry, sector], table: sectors.csv}
       - {impossible: "age < 15 and income > 0", says: "children have no income"}  # its text in errors
 
+    known: [48842, persons.csv]                        # public counts that releases keep: the number of records, or
+                                                       # files of columns or levels and "count" (``known.py``)
     ignore: [id, remark]                               # columns that stay out
     order: [sex, stage, age]                           # order of columns in records; others follow
     format: {separator: ";", decimal: ",", encoding: cp1252, skip: 2}    # of the text file (``layout.py``)
@@ -103,6 +105,7 @@ from hedgerow.domain.entries import (
     yaml_text,
 )
 from hedgerow.domain.entries.options import BESIDE
+from hedgerow.domain.known import known_entry, listed_totals, with_known
 from hedgerow.domain.layout import Layout
 from hedgerow.domain.rules import check_feasible
 from hedgerow.errors import DomainError
@@ -231,6 +234,8 @@ def domain_to_mapping(domain: Domain) -> dict[str, Any]:
     if domain.constraints:
         declared = Domain(domain.attributes, domain.declared, (), domain.names)  # default levels may change
         content["constraints"] = [constraint_entry(declared, constraint) for constraint in domain.constraints]
+    if domain.known:
+        content["known"] = [known_entry(table) for table in domain.known]
     if domain.ignored:
         content["ignore"] = list(domain.ignored)
     known = {*domain.all_names, *domain.ignored, *(span.end for span in domain.spans)}
@@ -334,7 +339,7 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
         spans=spans,
     )
     check_feasible(domain)
-    return domain
+    return with_known(domain, listed_totals(beside.get("known")), folder)
 
 
 def _leading_levels(domain: Domain) -> list[tuple[str, Any]]:

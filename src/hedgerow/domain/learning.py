@@ -33,8 +33,9 @@ from hedgerow.domain.attribute import (
     value_text,
 )
 from hedgerow.domain.domain import Domain
-from hedgerow.domain.entries import NONE, attribute_of, learnt_bins, learnt_values, points_of
+from hedgerow.domain.entries import NONE, are_options, attribute_of, learnt_bins, learnt_values, points_of
 from hedgerow.domain.file import check_public, domain_of, of_file
+from hedgerow.domain.known import Known, known_entry, known_table
 from hedgerow.domain.spelling import Spelling
 
 FINE = 4096
@@ -99,6 +100,18 @@ class OpenDomain:
         self._whole = domain_of(content, folder, self._open)
         self._check_apart()
 
+    def with_known(self, given: Iterable[Known]) -> OpenDomain:
+        """The same with further known totals, of columns of which nothing is to be learnt.
+
+        Args:
+            given: See `known_table`.
+        """
+        nested = isinstance(self._content.get("attributes"), Mapping) and not are_options(self._content["attributes"])
+        content = dict(self._content) if nested else {"attributes": dict(self._content)}
+        tables = [known_table(self._whole, each, Path()) for each in given]
+        entries = [*map(known_entry, (*self._whole.known, *tables))]
+        return OpenDomain(content | {"known": entries}, self._folder, self._columns)
+
     @property
     def learns(self) -> bool:
         """Whether anything is to be learnt of the columns that are wanted."""
@@ -113,6 +126,7 @@ class OpenDomain:
     def _check_apart(self) -> None:
         """Refuse what is made from bins that are not known yet."""
         used = [f.sources for f in self._whole.declared] + [c.scope for c in self._whole.constraints]
+        used += [table.names for table in self._whole.known]
         for names in used:
             for name in names:
                 if name in self._open:

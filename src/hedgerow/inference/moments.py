@@ -280,7 +280,7 @@ class _Sums:
         count = release.record_count
         one = np.zeros((1, self.number))
         one[0, self.places[0, 0]] = 1.0
-        if release.budget.neighbours.public_total:
+        if release.knows_total:
             yield one, np.array([release.total]), np.array([[1e-6]])
         elif count is not None:
             yield one, np.array([count.centre]), np.array([[count.variance]])

@@ -19,6 +19,7 @@ from .core import (
     Kind as Kind,
     Phase as Phase,
     components as components,
+    controlled_records as controlled_records,
     positions as positions,
     required_bytes as required_bytes,
 )
@@ -29,7 +30,12 @@ from .core.memory import (
     usable_bytes as usable_bytes,
 )
 from .core.model import HasPotentials as HasPotentials, Model as Model
-from .core.records import Codes as Codes, SamplingMethod as SamplingMethod, batches as batches
+from .core.records import (
+    Codes as Codes,
+    SamplingMethod as SamplingMethod,
+    batches as batches,
+    collected as collected,
+)
 from .core.steps import (
     CELL_RATES as CELL_RATES,
     Run as Run,
@@ -48,6 +54,11 @@ from .fit.chains import estimated as estimated, nested as nested
 from .fit.consistency import consistent as consistent
 from .fit.nested import Nested as Nested
 from .fit.newton import Newton as Newton, solvable as solvable
+from .fit.raking import (
+    as_measurements as as_measurements,
+    check_raked as check_raked,
+    rake as rake,
+)
 from .fit.refit import (
     LARGEST_STOPPED as LARGEST_STOPPED,
     parity_lengths as parity_lengths,

@@ -52,7 +52,7 @@ from .pairs import (
 )
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
 from .ratios import RatioSet as RatioSet, ratio_set as ratio_set
-from .record_conditions import read_values as read_values, understood as understood
+from .record_conditions import understood as understood
 from .records import Records as Records, write_batches as write_batches, writer_for as writer_for
 from .release import (
     MOST_TOGETHER as MOST_TOGETHER,

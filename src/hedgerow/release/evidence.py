@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,6 +167,20 @@ def variance_of(query: LinearQuery, found: Runs, total: float | None = None) -> 
     if question is not None and told is not None and not any(said.more for said in told):
         return least_variance(question, told, total)
     return min((float(piece.variance) for piece in measured(query, found, total)), default=None)
+
+
+def known_answer(query: LinearQuery, known: Sequence[Measurement]) -> tuple[float, str] | None:
+    """The answer of a query that one known table determines, and what that is called; None where none does.
+
+    Args:
+        query: The query.
+        known: Known totals as measurements.
+    """
+    levels = _levels(query) if known else {}
+    for each in known:
+        for piece in _alone(query, levels, each):
+            return piece.centre, f"the known total of {each.target.text}"
+    return None
 
 
 def _alone(

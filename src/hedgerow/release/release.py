@@ -28,7 +28,7 @@ from hedgerow.release.answer import (
     shares,
 )
 from hedgerow.release.content import StoredModel
-from hedgerow.release.evidence import Evidence, from_workload_error, measured, variance_of
+from hedgerow.release.evidence import Evidence, from_workload_error, known_answer, measured, variance_of
 from hedgerow.release.feasible import Together
 from hedgerow.release.noise_sums import Noises
 from hedgerow.release.provenance import Provenance
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from hedgerow.arrays import Floats, Ints
     from hedgerow.domain import Clique, Domain
-    from hedgerow.models import Model
+    from hedgerow.models import Codes, Model
     from hedgerow.privacy import AdditiveNoise, Budget, Event, WorkloadError
     from hedgerow.queries import Measurement, Workload
     from hedgerow.release.bin_positions import BinPositions
@@ -57,6 +57,9 @@ WEIGHTED_RECORDS = 100_000
 
 _FAR = 9.0
 """Variances of a number, as a multiple of the least one, from which on it bounds nothing that others leave open."""
+
+_KNOWN_STD = 1e-6
+"""Standard deviation that known totals are taken to have beside noisy tables, in counts."""
 
 _KEPT_CELLS = 1 << 12
 _KEPT_TABLES = 256
@@ -128,7 +131,7 @@ class Release:
 
     def __repr__(self) -> str:
         """One line: algorithm, columns, number of records, budget; ``guarantee`` says it in words."""
-        size, private = len(self.domain), "" if self.budget.neighbours.public_total else ", noisy"
+        size, private = len(self.domain), "" if self.knows_total else ", noisy"
         seeded = "" if self.provenance.secure else f", {self.provenance.stamp}"
         spent = f"{spent_of(self.spent, self.budget.limit, self.budget.unit, 4)} spent"
         return (
@@ -143,7 +146,7 @@ class Release:
         facts = [
             ("guarantee", self.guarantee()),
             ("spent", f"{spent_of(self.spent, self.budget.limit, self.budget.unit, 4)}, by {len(self.events)} looks"),
-            ("records", f"{self.total:,.0f}{'' if self.budget.neighbours.public_total else ', noisy'}"),
+            ("records", f"{self.total:,.0f}{'' if self.knows_total else ', noisy'}"),
             ("standard deviation of the noise", f"{noise} (measurements: {len(sizes)})"),
         ]
         return card(f"Release by {self.provenance.algorithm}", facts) + self.domain.to_html()
@@ -164,6 +167,11 @@ class Release:
     def domain(self) -> Domain:
         """The public domain."""
         return self.workload.domain
+
+    @property
+    def knows_total(self) -> bool:
+        """Whether the number of records is public: by the neighbouring relation, or by known totals."""
+        return self.budget.neighbours.public_total or bool(self.domain.known)
 
     @property
     def spent(self) -> float:
@@ -228,8 +236,8 @@ class Release:
             n: Number of records; `n_records` by default, of those that meet the condition where one is given. With
                 given values the number for each row, 1 by default.
             seed: Seed of the drawing, which has no bearing on privacy; fresh by default.
-            method: ``"systematic"`` rounds the hypothesis to whole records with little extra error; ``"independent"``
-                draws each record on its own.
+            method: ``"systematic"`` rounds the hypothesis to whole records with little extra error, and keeps known
+                totals exactly where as many are drawn as these count; ``"independent"`` draws each record on its own.
             given: A condition in SQL or a linear query, which all records meet, or a table of values of some columns,
                 levels and derived columns among them, whose rows are completed in their order. Either way records are
                 drawn from the exact conditional of the hypothesis, or where it has tables over a tree from nearly it
@@ -243,11 +251,14 @@ class Release:
             QueryError: The condition cannot be parsed, or no record meets it.
             ImpossibleRowError: No record has the values of a row.
         """
+        from hedgerow.models import collected
         from hedgerow.release.records import Records
 
         drawing, values = self._drawing(seed)
         wanted, known = self._wanted(n, method, given)
-        return Records(self.model.sample(wanted, drawing, method, known), self.domain, seed=values, tilts=self.tilts)
+        rows = wanted * len(next(iter(known.values()))) if isinstance(known, dict) else wanted
+        codes = collected(self._codes(wanted, known, drawing, method), self.domain, rows)
+        return Records(codes, self.domain, seed=values, tilts=self.tilts)
 
     def sample_batches(
         self,
@@ -293,7 +304,7 @@ class Release:
 
         drawing, values = self._drawing(seed)
         first = 0
-        for codes in batches(self.model.sample_blocks(n, drawing, method, known), rows):
+        for codes in batches(self._codes(n, known, drawing, method), rows):
             yield Records(codes, self.domain, seed=values, first=first, tilts=self.tilts)
             first += len(codes)
 
@@ -383,6 +394,9 @@ class Release:
         from hedgerow.release import sample_spark
 
         wanted = self._checked(n, method)
+        if wanted == self.domain.known_total:
+            message = "Spark draws partitions by themselves, which do not keep known totals"
+            raise ConfigError(message, remedy="write a Parquet file, or draw another number of records")
         return sample_spark(self, wanted, session=session, partitions=partitions, seed=seed, method=method)
 
     def _wanted(
@@ -397,6 +411,16 @@ class Release:
         if n is None:
             n = self._n_of(self.value(known)) if isinstance(known, LinearQuery) else 1
         return self._checked(n, method), known
+
+    def _codes(
+        self, n: int, known: LinearQuery | dict[str, Ints] | None, drawing: np.random.Generator, method: Method
+    ) -> Iterator[Codes]:
+        """Codes of records in blocks; those of as many records as known totals count have these totals."""
+        if known is None and method == "systematic" and n == self.domain.known_total:
+            from hedgerow.models import controlled_records
+
+            return iter([controlled_records(self.model, drawing)])
+        return self.model.sample_blocks(n, drawing, method, known)
 
     @property
     def n_records(self) -> int:
@@ -496,10 +520,15 @@ class Release:
         total = self._total_evidence()
         if not query.scope:
             return answer_total(query, value, total, confidence)
+        told = known_answer(query, self._known)
+        if told is not None:
+            return Answer(told[0], told[0], told[0], f"{told[1]}, which is taken for public")
         pieces: list[Evidence | Together] = list(measured(query, self._runs, total.value if total.public else None))
         slack = total.slack(TOTAL_SHARE * check_confidence(confidence))
         if together and not pieces:
-            bounds = Together.of(query, self.measurements, max(0.0, total.value - slack), total.value + slack)
+            bounds = Together.of(
+                query, (*self._known, *self.measurements), max(0.0, total.value - slack), total.value + slack
+            )
             pieces += [] if bounds is None else [bounds]
         if self.error is not None:
             answer = from_workload_error(
@@ -528,7 +557,7 @@ class Release:
         Returns:
             The ends, and the evidence of least variance; None where nothing was measured that tells the query.
         """
-        total = self.total if self.budget.neighbours.public_total else None
+        total = self.total if self.knows_total else None
         pieces = [piece.plus(position) if position else piece for piece in measured(query, self._runs, total)]
         if not pieces:
             return None
@@ -544,7 +573,7 @@ class Release:
     @property
     def record_count(self) -> Evidence | None:
         """The noisy number of records, if that is what was measured first and once."""
-        if self.budget.neighbours.public_total or len(self.count_noises) != 1:
+        if self.knows_total or len(self.count_noises) != 1:
             return None
         (noise,) = self.count_noises
         noises = Noises.of(noise.kind, noise.scale, np.ones(1))
@@ -565,7 +594,7 @@ class Release:
         Args:
             query: A linear query over the domain, of some attributes.
         """
-        total = self.total if self.budget.neighbours.public_total else None
+        total = self.total if self.knows_total else None
         return variance_of(query, self._runs, total)
 
     def half_width(self, query: LinearQuery, confidence: float = 0.95) -> float | None:
@@ -616,10 +645,17 @@ class Release:
     @cached_property
     def _runs(self) -> Runs:
         """The measurements, those together of which none was chosen by the noise of another one."""
-        return Runs(runs(self.events, self.measurements))
+        return Runs([(*self._known, *run) for run in runs(self.events, self.measurements)] or [self._known])
+
+    @cached_property
+    def _known(self) -> tuple[Measurement, ...]:
+        """Known totals, as measurements whose noise is nothing beside that of any."""
+        from hedgerow.models import as_measurements
+
+        return tuple(as_measurements(self.domain, _KNOWN_STD)) if self.domain.known else ()
 
     def _total_evidence(self) -> Total:
-        if self.budget.neighbours.public_total:
+        if self.knows_total:
             return Total(self.total, public=True)
         return Total.measured(self.total, self.count_noises, self.counted)
 

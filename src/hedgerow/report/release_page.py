@@ -167,7 +167,7 @@ def _algorithm(release: Release) -> str:
 
 def _facts(release: Release) -> dict[str, str]:
     """The figures at the top."""
-    public = release.budget.neighbours.public_total
+    public = release.knows_total
     budget = release.budget.to_dict()
     facts = {
         f"number of records{'' if public else ', noisy'}": number_text(release.total, 3),

@@ -63,7 +63,7 @@ def test_a_fixed_strategy_is_measured_as_it_was_divided(workload: Workload, budg
     decided = release.provenance.parameters["decided"]
     assert decided["taken"] == "fixed"
     assert not [event for event in release.events if event.label == "select"]
-    charge = MWEM().charges(release.budget.limit, release.budget.neighbours).rounds
+    charge = MWEM().charges(release.budget.limit, release.budget.neighbours, release.domain).rounds
     found = strategies(workload, release.budget, charge, total=decided["total"])
     taken = next(each for each in found if each.name == decided["fixed"])
     steps = list(taken.steps_without_total)

@@ -9,7 +9,9 @@ noise; move the hypothesis by multiplicative weights. Departures, each an option
 - after each measurement the hypothesis is fitted to *all* measurements so far (``refit``; the published listing makes
   100 sweeps, ours stops where the noise would be fitted);
 - the last hypothesis is returned (``output``), the theorem speaks of the average;
-- the number of records is measured under "add-remove", where the paper takes it as known;
+- the number of records is measured under "add-remove", where the paper takes it as known, unless known totals tell it;
+- known totals of the domain are met exactly by the hypothesis, and tables that they tell are not measured
+  (theory.md section 22);
 - where there are as many rounds as candidates nothing is left to select, and no budget is spent on it; ranges of one
   table are answered from tables that are chosen beforehand, by variances in closed form (`strategies/grids.py`);
 - a prior of public tables, or an earlier release, may be what the hypothesis starts from (``prior``; the paper starts
@@ -22,7 +24,7 @@ from dataclasses import dataclass
 
 from hedgerow.algorithms.mwem.plan import Plan, check_drawable, make_plan
 from hedgerow.algorithms.mwem.run import MWEMRun
-from hedgerow.algorithms.mwem.settings import MWEMSettings, candidates_of, last_refit, limit_of
+from hedgerow.algorithms.mwem.settings import MWEMSettings, candidates_of, last_refit, limit_of, not_known
 from hedgerow.algorithms.mwem.strategy_choice import accounted, expected_error, held_at_once, may_be_fixed
 from hedgerow.algorithms.shared import (
     Algorithm,
@@ -105,6 +107,8 @@ class MWEM(MWEMSettings, Algorithm):
           Remedy: give a number from 1, 'auto', 'annealed', 'bound' or 'adaptive'
     """
 
+    takes_known = True
+
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent.
 
@@ -118,6 +122,7 @@ class MWEM(MWEMSettings, Algorithm):
             MarginalTooLargeError: The answers of the workload do not fit into memory.
         """
         self.check_options(workload, regime)
+        workload = not_known(workload)
         candidates = candidates_of(self, workload)
         check_answers([workload] if candidates is workload else [workload, candidates])
         limit = limit_of(self, workload)
@@ -164,11 +169,11 @@ class MWEM(MWEMSettings, Algorithm):
     def check_budget(self, workload: Workload, budget: Budget) -> None:
         """Refuse what `check` does, and budgets that are too small for the noise of a run to be drawn."""
         self.check(workload, budget.regime)
-        check_drawable(self, workload, budget, budget.limit)
+        check_drawable(self, not_known(workload), budget, budget.limit)
 
     def accounted(self, workload: Workload, budget: Budget) -> Budget:
         """An (epsilon, delta) in the regime with the least predicted error, if rounds are automatic."""
-        return accounted(self, workload, budget)
+        return accounted(self, not_known(workload), budget)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """Run with a curator that the caller made, and whose ledger the caller can read whatever happens.
@@ -181,7 +186,7 @@ class MWEM(MWEMSettings, Algorithm):
         check_domain(curator, workload)
         self.check(workload, curator.regime)
         check_composition(self, workload, curator.budget)
-        check_drawable(self, workload, curator.budget, curator.ledger.remaining)
+        check_drawable(self, not_known(workload), curator.budget, curator.ledger.remaining)
         return MWEMRun(self, curator, workload, progress).run()
 
     def refitted(self, release: Release, measurements: Sequence[Measurement], total: float) -> Model | None:
@@ -192,7 +197,7 @@ class MWEM(MWEMSettings, Algorithm):
             measurements: Its measurements with other values.
             total: Noisy number of records that belongs to them, in counts.
         """
-        rule = last_refit(self, release.workload)
+        rule = last_refit(self, not_known(release.workload))
         if not isinstance(rule, Proximal) or self.needs_histogram or self.prior is not None:
             return None
         fitted = fitted_to(release, measurements)
@@ -218,6 +223,7 @@ class MWEM(MWEMSettings, Algorithm):
         """
         self.check_options(workload, budget.regime)
         counted = self.accounted(workload, budget)
+        workload = not_known(workload)
         check_drawable(self, workload, counted, counted.limit)
         return make_plan(self, workload, counted, total)
 
@@ -233,4 +239,4 @@ class MWEM(MWEMSettings, Algorithm):
             Total variation distance for a marginal, absolute error for a single query; None where there is no formula:
             noisy values decide the number of rounds.
         """
-        return expected_error(self, workload, self.accounted(workload, budget), total)
+        return expected_error(self, not_known(workload), self.accounted(workload, budget), total)

@@ -211,7 +211,7 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
     Raises:
         CandidatesTooLargeError: Nothing of the workload may be measured.
     """
-    charges = config.charges(budget.limit, budget.neighbours)
+    charges = config.charges(budget.limit, budget.neighbours, workload.domain)
     schedule = schedule_of(config, workload, budget, charges.rounds, total)
     steps, planned = schedule.steps, schedule.rounds
     adaptive, annealed = planned is None, is_annealed(config, workload)
@@ -529,7 +529,7 @@ def check_drawable(config: MWEMSettings, workload: Workload, budget: Budget, amo
     whole = additive_noise(budget.regime, amount, l1=most, l2=most, step=1.0, kind=None)
     if whole.std < _TINY:
         return
-    charges = config.charges(amount, budget.neighbours)
+    charges = config.charges(amount, budget.neighbours, workload.domain)
     noise_of_total(budget, charges.total)
     if charges.error > 0.0:
         additive_noise(budget.regime, charges.error / 2.0, l1=most + GRID, l2=most + GRID, step=GRID, kind=None)

@@ -15,8 +15,10 @@ from hedgerow.algorithms.mwem.settings import (
     annealed_rounds,
     candidates_of,
     first_rounds,
+    is_known,
     last_refit,
     least_of_parts,
+    not_known,
     round_charge,
 )
 from hedgerow.algorithms.mwem.strategy_choice import (
@@ -40,8 +42,19 @@ from hedgerow.algorithms.shared.learning import averaged_total, clipped, possibl
 from hedgerow.algorithms.strategies import cut_where_counts_are
 from hedgerow.algorithms.strategies.candidates import Limit, attributes_of
 from hedgerow.arrays import Bools, Floats
-from hedgerow.domain import Clique
-from hedgerow.models import LARGEST_TREE, Histogram, Hypothesis, Model, Proximal, ValueClasses, hypothesis
+from hedgerow.domain import Clique, telling
+from hedgerow.models import (
+    LARGEST_TREE,
+    Histogram,
+    Hypothesis,
+    Model,
+    Overlay,
+    Proximal,
+    ValueClasses,
+    check_raked,
+    hypothesis,
+    rake,
+)
 from hedgerow.privacy import LARGEST_MASS, Curator, RecordCount
 from hedgerow.queries import Marginal, Measurable, Measurement, Workload
 from hedgerow.release import Release
@@ -74,9 +87,10 @@ class MWEMRun:
         """Divide the budget; nothing is spent yet."""
         self.config = config
         self.curator = curator
-        self.workload = workload
+        self.asked = workload
+        self.workload = workload = not_known(workload)
         self.progress = progress
-        self.charges = config.charges(curator.ledger.remaining, curator.neighbours)
+        self.charges = config.charges(curator.ledger.remaining, curator.neighbours, workload.domain)
         prior, room = config.prior, config.largest_tree // _PRIOR_PART
         self.factors: dict[Clique, Floats] = {} if prior is None else prior.factors(workload, room)
         self.bought: list[Measurement] = []
@@ -94,6 +108,8 @@ class MWEMRun:
         self.candidates = candidates
         self.limit = Limit(candidates, self.config.largest_tree)
         self.finest = np.zeros(candidates.n_candidates)
+        told = np.array([is_known(candidates.domain, scope) for scope in candidates.scopes])
+        self.untold = ~told[candidates.scope_of]
 
     def run(self) -> Release:
         """Run to the end and make the release.
@@ -107,8 +123,10 @@ class MWEMRun:
 
     def start(self) -> None:
         """Learn the number of records and make A_0."""
-        self.total = number_of_records(self.curator, self.charges.total)
         domain = self.workload.domain
+        if domain.known:  # refused before anything is spent
+            check_raked(hypothesis(domain, float(domain.known[0].total)), domain)
+        self.total = number_of_records(self.curator, self.charges.total)
         self.averager = None
         self.learner: Learner | AnchoredLearner
         if self.config.needs_histogram:
@@ -224,8 +242,9 @@ class MWEMRun:
         self.noise_counted = _SHARED_NOISE
         if self.candidates is not workload:
             each = (1.0 - share) * amount
-            first = first_charges(workload, budget, self._narrow, left, each=each, total=self.total, kind=config.noise)
-            self._measure_one_way(self._narrow, first.tolist())
+            names = tuple(name for name in self._narrow if not is_known(workload.domain, (name,)))
+            first = first_charges(workload, budget, names, left, each=each, total=self.total, kind=config.noise)
+            self._measure_one_way(names, first.tolist())
             left -= float(first.sum())
             left -= self._measure_small(left)
         self._run_doubling(left, amount, share, least)
@@ -305,6 +324,7 @@ class MWEMRun:
             allowed = self.limit.allows(scopes, 1.0, trees, classes)
         if not allowed.any():  # classes are counted as if any measurement told more of them apart
             allowed = self.finest > 0.0 if self.finest.any() else self.limit.allows([], 1.0)
+        allowed = allowed & self.untold if (allowed & self.untold).any() else allowed
         fresh = self._fresh(charge) & allowed
         return allowed if self.config.repeats or not fresh.any() else fresh
 
@@ -376,9 +396,11 @@ class MWEMRun:
         elif rule is not None:
             self.learner.fit(rule)
             model = self.model
+        if self.asked.domain.known and not isinstance(model, Overlay):
+            rake(model, telling(self.asked.domain))
         return make_release(
             self.curator,
-            self.workload,
+            self.asked,
             model,
             name="MWEM",
             parameters=plain_parameters(self.config) | decided | self.unfitted | {"selected": self.selected},

@@ -24,11 +24,11 @@ from hedgerow.algorithms.shared.checks import (
 from hedgerow.algorithms.strategies import has_levels
 from hedgerow.algorithms.strategies.candidates import Limit, attributes_of, closure, tables_of
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique
+from hedgerow.domain import Clique, Domain, tells
 from hedgerow.errors import ConfigError
 from hedgerow.models import LARGEST_TREE, Proximal, Refit, Step, wants_classes
 from hedgerow.privacy import Budget, Law, Regime
-from hedgerow.queries import Neighbours, NoiseKind, Workload
+from hedgerow.queries import Family, Marginals, Neighbours, NoiseKind, Workload
 
 NamedRounds = Literal["auto", "bound", "adaptive", "annealed"]
 Rounds = int | NamedRounds
@@ -150,15 +150,21 @@ class MWEMSettings:
         """
         return (0.1 if annealed else 0.5) if self.selection_share is None else self.selection_share
 
-    def charges(self, amount: float, neighbours: Neighbours) -> Charges:
+    def charges(self, amount: float, neighbours: Neighbours, domain: Domain) -> Charges:
         """Divide an amount of the budget.
 
         Args:
             amount: epsilon or rho.
             neighbours: Relation of the budget.
+            domain: The domain, whose known totals may tell the number of records.
         """
         return Charges.split(
-            amount, neighbours, total=self.total_share, initial=self.spent_initially, error=self.error_share
+            amount,
+            neighbours,
+            total=self.total_share,
+            initial=self.spent_initially,
+            error=self.error_share,
+            known=bool(domain.known),
         )
 
     @property
@@ -321,6 +327,48 @@ def takes_tables(config: MWEMSettings) -> bool:
 def tables_below(workload: Workload) -> Workload | None:
     """The candidates of annealed rounds: tables over levels too, unless they are too many; then up to pairs alone."""
     return closure(workload, levels=True) or closure(workload) or closure(workload, widest=2)
+
+
+def not_known(workload: Workload) -> Workload:
+    """The part of a workload that known totals of its domain do not tell, which alone is worth a measurement.
+
+    Args:
+        workload: Queries that the release should answer well.
+
+    Raises:
+        ConfigError: They tell all of it.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange
+        >>> from hedgerow.domain import with_known
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
+        >>> known = with_known(domain, [{"columns": ["a", "b"], "counts": [4, 3, 2, 1]}])
+        >>> not_known(Workload.marginals(known, 2)).scopes
+        (('a', 'c'), ('b', 'c'))
+    """
+    domain = workload.domain
+    if not domain.known:
+        return workload
+    left = list[tuple[Family, float]]()
+    for family, weight in zip(workload.families, workload.weights, strict=True):
+        if not isinstance(family, Marginals):
+            left.append((family, weight))
+        elif scopes := [scope for scope in family.scopes if not is_known(domain, scope)]:
+            left.append((family if len(scopes) == len(family.scopes) else Marginals(domain, scopes), weight))
+    if not left:
+        message = "known totals tell all that the workload asks about, and nothing is left to be measured"
+        raise ConfigError(message, remedy="ask for more in the workload")
+    return Workload(*zip(*left, strict=True))
+
+
+def is_known(domain: Domain, scope: Clique) -> bool:
+    """Whether known totals tell a whole table.
+
+    Args:
+        domain: The domain that holds them.
+        scope: Names of the table.
+    """
+    return any(tells(domain, table, scope) for table in domain.known)
 
 
 def candidates_of(config: MWEMSettings, workload: Workload, rounds: int | None = None) -> Workload:

@@ -24,6 +24,7 @@ from hedgerow.algorithms.mwem.settings import (
     formula_error,
     in_grids,
     is_annealed,
+    is_known,
     limit_of,
     planned_rounds,
     round_charge,
@@ -323,6 +324,31 @@ def schedule_of(
         >>> schedule.decision, [target.text for target, _ in schedule.steps]
         (None, ['age.10', 'age'])
     """
+    schedule = _schedule(config, workload, budget, amount, total, factors=factors)
+    if not workload.domain.known:
+        return schedule
+    left = [(target, charge) for target, charge in schedule.steps if not is_known(workload.domain, target.scope)]
+    if len(left) == len(schedule.steps) or not left:
+        return schedule
+    more = amount / math.fsum(charge for _, charge in left)
+    steps = [(target, charge * more * _BELOW) for target, charge in left]
+    return Schedule(schedule.decision, steps, len(steps))
+
+
+_BELOW = 1.0 - 1e-12
+"""Charges that are rounded must not pass the budget together."""
+
+
+def _schedule(
+    config: MWEMSettings,
+    workload: Workload,
+    budget: Budget,
+    amount: float,
+    total: float,
+    *,
+    factors: Collection[Clique],
+) -> Schedule:
+    """The schedule, tables that known totals tell among its steps."""
     if in_grids(config, workload):
         found = grid_steps(workload, budget, amount, total)
         steps = [(step.target, step.charge) for step in found if step.target is not None]
@@ -368,7 +394,7 @@ def expected_error(config: MWEMSettings, workload: Workload, budget: Budget, tot
         >>> [round(expected_error(MWEM(), workload, ZCDP(rho), 10_000.0), 4) for rho in (0.01, 0.1)]
         [0.0081, 0.0026]
     """
-    amount = config.charges(budget.limit, budget.neighbours).rounds
+    amount = config.charges(budget.limit, budget.neighbours, workload.domain).rounds
     schedule = schedule_of(config, workload, budget, amount, total)
     if schedule.decision is not None:
         if schedule.decision.by_levels:
@@ -570,7 +596,7 @@ def _charge_of_rounds(config: MWEMSettings, workload: Workload, budget: Budget, 
     """The charge of each of a given number of rounds."""
     rounds = config.rounds if isinstance(config.rounds, int) else 1
     candidates = candidates_of(config, workload, rounds)
-    return round_charge(config, candidates, config.charges(limit, budget.neighbours).rounds, rounds)
+    return round_charge(config, candidates, config.charges(limit, budget.neighbours, workload.domain).rounds, rounds)
 
 
 def _as_exact(config: MWEMSettings, workload: Workload, pure: Budget, other: Budget) -> bool:
@@ -597,7 +623,7 @@ def _steps_of_rounds(config: MWEMSettings, workload: Workload, budget: Budget, l
     return composition_of(
         budget,
         limit,
-        config.charges(limit, budget.neighbours),
+        config.charges(limit, budget.neighbours, workload.domain),
         [] if noise is None else [noise] * rounds,
         selections=rounds if each.selection else 0,
         selection=each.selection,

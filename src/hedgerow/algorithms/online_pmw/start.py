@@ -15,7 +15,7 @@ from hedgerow.algorithms.online_pmw.hold import Hold, Holding
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.settings import OnlineSettings
 from hedgerow.algorithms.online_pmw.state import History
-from hedgerow.algorithms.shared import check_table, noise_of_total, number_of_records
+from hedgerow.algorithms.shared import check_known, check_table, noise_of_total, number_of_records
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, spread_over, summed
 from hedgerow.errors import ConfigError
@@ -161,6 +161,7 @@ def _learnt_at(events: Iterable[Event]) -> float:
 
 def _check(config: OnlineSettings, domain: Domain, budget: Budget, warm: Release | None) -> None:
     config.variant_for(budget)
+    check_known(domain, budget, takes=False)
     config.footprint(domain, warm=warm is not None).check()
     if warm is not None:
         check_same(warm, budget, domain)

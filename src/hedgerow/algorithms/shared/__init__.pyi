@@ -4,6 +4,7 @@ from .algorithm import (
     RoundReport as RoundReport,
     check_composition as check_composition,
     check_domain as check_domain,
+    check_known as check_known,
     check_table as check_table,
     make_release as make_release,
     measured_together as measured_together,

@@ -10,6 +10,7 @@ import numpy as np
 from hedgerow.algorithms.shared.learning import possible_values
 from hedgerow.algorithms.shared.plans import Outlined
 from hedgerow.algorithms.shared.prior import Prior
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import Model, runs_within
 from hedgerow.privacy import (
@@ -141,6 +142,8 @@ class Algorithm(Protocol):
 
     takes_samples: ClassVar[bool] = False
     """Whether it can work on a secret sample of the records: under a `Subsampled` budget."""
+    takes_known: ClassVar[bool] = False
+    """Whether its releases keep known totals of the domain."""
     regimes: ClassVar[tuple[Regime, ...]] = tuple(Regime)
     """Budgets that it can be run under, for the lists of mechanisms; `check` refuses others."""
 
@@ -223,6 +226,7 @@ class Algorithm(Protocol):
             WeakGuaranteeWarning: epsilon is above 20, or delta not below 1 / (number of records).
         """
         check_asked(source, workload, budget, samples=self.takes_samples)
+        check_known(workload.domain, budget_for(budget, source), takes=self.takes_known)
         prior = getattr(self, "prior", None)
         public = prior.public if isinstance(prior, Prior) else None
         if isinstance(public, PublicData) and public.tables is source:  # to look for an equal one would read it
@@ -327,6 +331,28 @@ def check_asked(source: Any, workload: Any, budget: Any, *, samples: bool = Fals
         raise ConfigError("this algorithm does not work on a sample of the records", remedy="run DualQuery on it")
 
 
+def check_known(domain: Domain, budget: Budget, *, takes: bool) -> None:
+    """Refuse known totals where a release would not keep them, or where they are not of the records that count.
+
+    Args:
+        domain: The domain.
+        budget: Budget of the run; its neighbours say whose records count.
+        takes: Whether the mechanism keeps known totals.
+
+    Raises:
+        ConfigError: There are known totals, and the mechanism does not; or of persons or weights only a part counts.
+    """
+    if not domain.known:
+        return
+    if not takes:
+        raise ConfigError("this mechanism does not keep known totals", remedy="take mwem, or leave the totals out")
+    if budget.neighbours.persons is not None:
+        raise ConfigError(
+            "known totals are of all records, and of persons or weights only what is bounded counts",
+            remedy="leave the known totals out",
+        )
+
+
 def plain_parameters(config: Any) -> dict[str, Any]:
     """The fields of a configuration as plain values that JSON can hold.
 
@@ -408,9 +434,21 @@ def number_of_records(curator: Curator, charge: float) -> float:
 
     Args:
         curator: Curator before the private table.
-        charge: Charge of the noisy number; not used under "replace".
+        charge: Charge of the noisy number; not used under "replace", or where known totals tell it.
+
+    Raises:
+        ConfigError: Known totals are of another number of records than a table whose number is public.
     """
-    return min(curator.total(charge), (1.0 - 1e-6) * LARGEST_MASS)
+    known = curator.domain.known_total
+    if known is not None and not curator.neighbours.public_total:
+        return float(known)
+    total = curator.total(charge)
+    if known is not None and total != known:
+        raise ConfigError(
+            f"the table has {total:,.0f} records, which is public here, and the known totals are of {known:,}",
+            remedy="correct the known totals",
+        )
+    return min(total, (1.0 - 1e-6) * LARGEST_MASS)
 
 
 def make_release(

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from hedgerow.arrays import Bools, Floats
-from hedgerow.domain import Clique, possible_cells
+from hedgerow.domain import Clique, possible_cells, telling
 from hedgerow.models import (
     CELL_RATES,
     LARGEST_TREE,
@@ -27,9 +27,12 @@ from hedgerow.models import (
     Refit,
     Step,
     ValueClasses,
+    as_measurements,
+    measured_levels,
     over_tables,
     overlaid,
     query_rate,
+    rake,
     refit,
     suited,
 )
@@ -37,6 +40,10 @@ from hedgerow.queries import Blocks, LinearQuery, Marginal, Measurable, Measurem
 
 Output = Literal["last", "average"]
 """The hypothesis to return: A_T, or the average of A_0 ... A_(T-1)."""
+
+
+_KNOWN_STD, _TOP_DOWN_STD = 1.0, 1e-3
+"""Standard deviation that known totals are fitted with beside noisy answers, in counts, before they are met exactly."""
 
 
 class Learner:
@@ -71,11 +78,15 @@ class Learner:
         self.model = model
         self.measurements: list[Measurement] = []
         self.keeps_form = keeps_form
+        self._known = as_measurements(model.domain, _KNOWN_STD)
+        if self._known:
+            self.suit()
+            rake(self.model, telling(model.domain))
 
     @property
     def scopes(self) -> list[Clique]:
         """The scopes that the hypothesis connects."""
-        return [measured.target.scope for measured in self.measurements]
+        return [measured.target.scope for measured in (*self._known, *self.measurements)]
 
     @property
     def trees(self) -> Sequence[JunctionTree] | None:
@@ -86,12 +97,21 @@ class Learner:
         """Take the form that costs less for some measurements; for all of them unless they are given."""
         if not self.keeps_form:
             told = self.measurements if told is None else told
-            self.model = suited(self.model, [measured.target for measured in told])
+            self.model = suited(self.model, [measured.target for measured in (*self._known, *told)])
+
+    def _beside(self, told: Sequence[Measurement]) -> Sequence[Measurement]:
+        """The known totals that are fitted beside measurements, before all are met exactly."""
+        if not (self._known and measured_levels(told)):
+            return self._known
+        exact = as_measurements(self.model.domain, _TOP_DOWN_STD)
+        return exact if measured_levels([*told, *exact]) else []
 
     def fit(self, rule: Refit, told: Sequence[Measurement] | None = None) -> None:
         """Fit the hypothesis to some measurements; to all of them unless they are given."""
         self.suit(told)
-        refit(self.model, self.measurements if told is None else told, rule)
+        told = self.measurements if told is None else told
+        refit(self.model, [*self._beside(told), *told], rule)
+        rake(self.model, telling(self.model.domain))
 
 
 def concluded(
@@ -124,6 +144,7 @@ def concluded(
     """
     model, measurements = learner.model, learner.measurements
     keeps = learner.keeps_form or isinstance(model, ValueClasses)
+    measurements = [*as_measurements(model.domain, _KNOWN_STD), *measurements]
     trees, targets = trees_of(model) or (), (measurement.target for measurement in measurements)
     if isinstance(rule, Proximal) and not keeps and over_tables(model.domain, targets, largest_tree, trees):
         return overlaid(model.domain, model.total, measurements, rule, largest_tree)

@@ -51,10 +51,17 @@ class Charges:
 
     @classmethod
     def split(
-        cls, limit: float, neighbours: Neighbours, *, total: float, error: float, initial: float = 0.0
+        cls,
+        limit: float,
+        neighbours: Neighbours,
+        *,
+        total: float,
+        error: float,
+        initial: float = 0.0,
+        known: bool = False,
     ) -> Charges:
-        """Shares of the limit; the number of records is free where it is public."""
-        share = 0.0 if neighbours.public_total else total
+        """Shares of the limit; the number of records is free where it is public, or known totals tell it."""
+        share = 0.0 if neighbours.public_total or known else total
         return cls(share * limit, initial * limit, (1.0 - share - initial - error) * limit, error * limit)
 
     def shares(self, rounds: str = "rounds") -> dict[str, float]:
@@ -90,14 +97,14 @@ class RoundCharge:
 
 
 def noise_of_total(budget: Budget, charge: float) -> AdditiveNoise | None:
-    """The noise of the number of records that a curator with this budget gives; None where that number is public.
+    """The noise of the number of records that a curator with this budget gives; None where it is public or known.
 
     Example:
         >>> from hedgerow import PureDP
         >>> noise_of_total(PureDP(1.0, "replace"), 0.02) is None, round(noise_of_total(PureDP(1.0), 0.02).scale, 6)
         (True, 50.0)
     """
-    if budget.neighbours.public_total:
+    if budget.neighbours.public_total or not charge:
         return None
     most = float(budget.neighbours.records)
     return additive_noise(budget.regime, charge, l1=most, l2=most, step=1.0, kind=None)

@@ -325,6 +325,7 @@ def plan(
     *,
     domain: options.DomainFile,
     counted: _Records,
+    known: options.KnownTotals = None,
     budgeted: options.SampledBudgetOptions,
     questions: options.QuestionOptions,
     configured: PlannedMechanismOptions,
@@ -352,10 +353,13 @@ def plan(
     """
     from hedgerow.algorithms.learning import workload_before
     from hedgerow.algorithms.strategies import predicted
-    from hedgerow.domain import caveats_in_words
+    from hedgerow.domain import Domain, caveats_in_words
     from hedgerow.runs import for_target, workload_over
 
     data, total = counted.data, counted.total
+    wanted = options.knowing(options.opened(domain, chosen.columns, accept_draft=True), known)
+    if data is None and total is None:
+        total = (wanted if isinstance(wanted, Domain) else wanted.outline).known_total
     if data is None and total is None:
         raise typer.BadParameter("give --total, a public guess of the number of records")
     if (session := configured.session()) is not None:
@@ -365,7 +369,6 @@ def plan(
         _plan_session(shown, session, domain=domain, counted=counted, budgeted=budgeted, chosen=chosen)
         return
     algorithm = for_target(configured.algorithm(), questions.target)
-    wanted = options.opened(domain, chosen.columns, accept_draft=True)
     how = chosen.reading()
     asked = workload_before(wanted, partial(workload_over, text=questions.text))
     reading = Reading(asked.domain, how)

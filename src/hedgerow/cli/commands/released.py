@@ -140,7 +140,7 @@ def sample(
       hedgerow sample homes.release --children people.release \
           -o homes.csv --children-output people.csv
     """
-    from hedgerow.release import read_values
+    from hedgerow.domain import read_values
 
     if drawing.where is not None and drawing.given is not None:
         raise ConfigError("--where and --given exclude each other", remedy="give one of them")

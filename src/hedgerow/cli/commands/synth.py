@@ -132,6 +132,8 @@ def synth(
           -o duckdb:synthetic.db#people
       hedgerow synth people.csv --domain people.yaml --epsilon 1 \
           --register people.register --limit 3 -o synthetic.csv
+      hedgerow synth people.csv --domain people.yaml --epsilon 1 \
+          --known region_by_sex.csv --known households.csv -o synthetic.csv
       hedgerow synth people.csv --domain people.yaml --epsilon 0.1 --delta 1e-9 \
           --prior another-region.csv -o synthetic.csv
     """
@@ -143,7 +145,8 @@ def synth(
         offer_draft(shown, data, split_names(chosen.columns), how.apart)
     between = budgeted.between(how.persons)
     check_public(prior, inputs_of(data))
-    beside = (described.domain, registering.register, prior, questions.needs)
+    totals = [Path(each) for each in described.known or () if not each.isdecimal()]
+    beside = (described.domain, registering.register, prior, questions.needs, *totals)
     place, release = files.checked([*inputs_of(data), *(each for each in beside if each is not None)], data)
     key = signing_key(shown, files.sign)
     wanted = described.wanted(data, chosen.columns, how.apart, facts)

@@ -214,6 +214,18 @@ BESIDE: Schema = {
     "format": said("How the text file is written.", keyed(FILE)),
     "derived": said("Functions of columns.", mapped({"$ref": "#/definitions/derived"})),
     "constraints": said("Rules that no record breaks.", listed({"$ref": "#/definitions/constraint"})),
+    "known": said(
+        "Public counts that releases keep.",
+        listed(
+            {
+                "anyOf": [
+                    said("The number of records.", whole(1)),
+                    said("A CSV file beside this one, of columns or levels, and 'count'.", TEXT),
+                    keyed({"columns": listed(TEXT, 1), "counts": listed(whole(0), 1)}, ("columns", "counts")),
+                ]
+            }
+        ),
+    ),
     "ignore": said("Columns that stay out.", listed({"type": ["string", "number"]})),
     "order": said("Order of columns in records; others follow.", listed(TEXT)),
     "trusted_types": said(

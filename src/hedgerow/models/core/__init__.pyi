@@ -6,6 +6,7 @@ from .completion import (
     strides_of as strides_of,
 )
 from .conditions import Columns as Columns, restricted as restricted, unmet as unmet
+from .controlled import controlled_records as controlled_records
 from .memory import (
     Room as Room,
     check_cells as check_cells,

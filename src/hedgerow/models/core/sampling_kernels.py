@@ -278,3 +278,93 @@ def unravel(found: Places, columns: Ints, shape: Ints, codes: Columns) -> None:
     column = codes[columns[0]]
     for i in range(found.size):
         column[i] = found[i]
+
+
+Cells = tuple[Ints, Ints, Ints, Ints, Ints]
+"""Cells between two kinds of sums: the two sums of each cell, numbered through; where the cells of each sum begin;
+these cells, sum by sum; and the two places of each cell there, shape ``(2 * cells,)``."""
+
+
+@device_function()
+def _drop(cell: int, cells: Cells, left: Ints) -> None:
+    """Take a cell out of the lists of both its sums."""
+    one, other, starts, members, places = cells
+    for side in range(2):
+        node = one[cell] if side == 0 else other[cell]
+        left[node] -= 1
+        last = members[starts[node] + left[node]]
+        at = places[2 * cell + side]
+        members[at] = last
+        places[2 * last + (0 if one[last] == node else 1)] = at
+        members[starts[node] + left[node]] = cell
+        places[2 * cell + side] = starts[node] + left[node]
+
+
+@kernel()
+def round_along_cycles(shares: Floats, cells: Cells, least: float, state: Words) -> int:
+    """Round numbers between 0 and 1 to 0 or 1, each with its own probability, and keep all sums that are whole.
+
+    Cells with a fraction hang together in circles, along which one may grow as much as the next one falls until one of
+    them is whole (R. Gandhi, S. Khuller, S. Parthasarathy, A. Srinivasan, "Dependent rounding and its applications to
+    approximation algorithms", JACM 2006; L. H. Cox, "A constructive procedure for unbiased controlled rounding", JASA
+    1987). Each cell lies in two sums.
+
+    Args:
+        shares: The numbers, changed in place.
+        cells: Where they lie.
+        least: Distance from a whole number that is rounding.
+        state: State of the generator.
+
+    Returns:
+        Number of cells that were alone in a sum, and rounded to the nearest.
+    """
+    one, other, starts, members = cells[:4]
+    left = starts[1:] - starts[:-1]
+    nodes, came = np.zeros(left.size + 1, dtype=np.int64), np.zeros(left.size + 1, dtype=np.int64)
+    seen = np.full(left.size, -1, dtype=np.int64)
+    word, alone = state[0], 0
+    for root in range(left.size):
+        depth = 0
+        nodes[0], came[0], seen[root] = root, -1, 0
+        while depth >= 0:
+            node = nodes[depth]
+            cell = -1
+            if left[node] > 0:
+                cell = members[starts[node]]
+                if cell == came[depth]:
+                    cell = members[starts[node] + 1] if left[node] > 1 else -1
+            if cell < 0:
+                last = came[depth]
+                if last >= 0 and left[node] > 0:
+                    shares[last] = 1.0 if shares[last] >= 0.5 else 0.0
+                    _drop(last, cells, left)
+                    alone += 1
+                seen[node] = -1
+                depth -= 1
+                continue
+            far = one[cell] + other[cell] - node
+            if seen[far] < 0:
+                depth += 1
+                nodes[depth], came[depth], seen[far] = far, cell, depth
+                continue
+            first = seen[far]
+            up, down = 1.0 - shares[cell], shares[cell]
+            for at in range(depth, first, -1):
+                share = shares[came[at]]
+                grows = (depth - at) % 2 == 1
+                up = min(up, 1.0 - share if grows else share)
+                down = min(down, share if grows else 1.0 - share)
+            word += _STEP
+            step = up if _unit(word) * (up + down) < down else -down
+            for at in range(depth + 1, first, -1):
+                mine = cell if at == depth + 1 else came[at]
+                sign = 1.0 if (depth + 1 - at) % 2 == 0 else -1.0
+                shares[mine] += sign * step
+                if shares[mine] <= least or shares[mine] >= 1.0 - least:
+                    shares[mine] = 1.0 if shares[mine] >= 0.5 else 0.0
+                    _drop(mine, cells, left)
+            for at in range(first + 1, depth + 1):
+                seen[nodes[at]] = -1
+            depth = first
+    state[0] = word
+    return alone

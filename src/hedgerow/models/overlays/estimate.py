@@ -23,8 +23,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints
-from hedgerow.domain import Clique, Domain, possible_cells
+from hedgerow.domain import Clique, Domain, possible_cells, telling
 from hedgerow.models.core import check_cells
+from hedgerow.models.fit.raking import rake
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.residual_basis import ResidualBasis, Stack
 from hedgerow.models.fit.rules import Proximal
@@ -78,6 +79,7 @@ def overlaid(
     check_cells(parts.cells, overlay_bytes(parts.cells), tree=True)
     told = _Told(parts, *averaged(parts, held, total), total)
     tree = _tree(told, held, others, rule, min(largest_tree, LARGEST_BELOW))
+    rake(tree, telling(domain))
     stacks = parts.stacks(parts.scopes)
     expected = parts_of(tree, parts, stacks)
     pairs, left = common(parts, told.means - expected, told.variances)
@@ -85,8 +87,21 @@ def overlaid(
     possible = [_possible(domain, [parts.scopes[row] for row in stack.rows.tolist()]) for stack in stacks]
     uniform = parts_of(Markov(domain, 1.0), parts, stacks) if domain.constraints else np.eye(1, parts.size)[0]
     found = nearest(stacks, middle, precisions, uniform, possible, other=expected)
+    _keep_known(domain, parts, found)
     found[0] = 1.0  # the sum of the tree's cells is so but for rounding
     return Overlay(tree, parts, found)
+
+
+def _keep_known(domain: Domain, parts: ResidualBasis, found: Floats) -> None:
+    """Give the parts of known tables the values that these have, in place."""
+    known = {table.names: table for table in telling(domain) if table.names}
+    sums, held = np.zeros(parts.size), np.zeros(parts.size)
+    for stack in parts.stacks(list(known)) if known else ():
+        tables = [known[parts.scopes[row]] for row in stack.rows.tolist()]
+        sums += stack.sums(np.stack([table.counts / table.total for table in tables]), parts.size)
+        held += stack.sums(stack.tables(np.ones(parts.size)), parts.size)
+    told = held != 0.0
+    found[told] = sums[told] / held[told]
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +194,7 @@ def _tree(
     parts, domain = told.parts, told.parts.domain
     alone: list[Clique] = [scope for scope in parts.sets if len(scope) == 1]
     always = [*(scope for scope, _ in domain.zeros), *(each.target.scope for each in others), *alone]
+    always += [table.names for table in telling(domain) if table.names]
     chosen = chosen_scopes(parts, told.means, told.variances, always, most_cells)
     tables = list(told.tables([*alone, *chosen]))
     partly = [set(each) for each in tables if not isinstance(each, Measurement)]

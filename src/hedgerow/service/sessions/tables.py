@@ -33,7 +33,8 @@ def domain_of(domain: Mapping[str, Any], described: Mapping[str, Any]) -> Domain
         described: Description of how the table is read.
 
     Raises:
-        DomainError: The mapping is not a domain, is a draft, has types that were trusted, or does not declare a column.
+        DomainError: The mapping is not a domain, is a draft, has types that were trusted or known totals, or does not
+            declare a column.
 
     Example:
         >>> domain_of({"a": ["x", "y"], "b": [1, 2]}, {"columns": ["b"]}).names
@@ -45,6 +46,11 @@ def domain_of(domain: Mapping[str, Any], described: Mapping[str, Any]) -> Domain
         raise DomainError(
             "its types were taken from a table and trusted, which the guarantee of a data set does not name",
             remedy="check that they are public, and delete the line 'trusted_types: true'",
+        )
+    if declared.known:
+        raise DomainError(
+            "it has known totals, which the answers of a session do not keep",
+            remedy="leave the section 'known' out, or make a release with them: hedgerow synth --known",
         )
     columns = described.get("columns")
     return declared if columns is None else declared.of_columns(columns)
