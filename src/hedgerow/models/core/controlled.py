@@ -49,7 +49,7 @@ def controlled_rows(model: Model, draw: np.random.Generator) -> dict[str, Ints]:
         ConfigError: No whole records have these totals, or the search for them takes too long or too much memory.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange, with_known
+        >>> from hedgerow.domain import Domain, IntegerRange, with_known
         >>> from hedgerow.models import Histogram, rake
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "ab")
         >>> known = [{"columns": ["a"], "counts": [2, 1]}, {"columns": ["b"], "counts": [1, 2]}]
