@@ -14,14 +14,19 @@ Python's own 700 make it search hundreds of times while libraries load, a tenth 
 """
 
 
+def collect_seldom() -> None:
+    """Search for unreachable cycles less often, in this process."""
+    from gc import set_threshold
+
+    set_threshold(_ALLOCATIONS)
+
+
 def main() -> None:
     """Run the command line, and exit with its code.
 
     Exit codes: 0 done; 1 an error that Hedgerow found and explained; 2 wrong usage; 130 interrupted.
     """
-    from gc import set_threshold
-
-    set_threshold(_ALLOCATIONS)
+    collect_seldom()
 
     from hedgerow.cli.app import app
     from hedgerow.cli.console import quiet_interrupts

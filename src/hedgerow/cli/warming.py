@@ -30,7 +30,7 @@ def warm() -> None:
     Raises:
         subprocess.CalledProcessError: The second process failed.
     """
-    other = [sys.executable, "-P", "-c", f"from {__name__} import trees; trees()"]
+    other = _words("trees")
     with subprocess.Popen(other) as running:
         _cells()
     if running.returncode:
@@ -50,12 +50,17 @@ def compiling_beside(algorithm: Algorithm, domain: Domain) -> Iterator[None]:
     if usable_cores() < 2 or not isinstance(algorithm, MWEM) or may_be_dense(domain) or _has_sweeps():
         yield
         return
-    words = [sys.executable, "-P", "-c", f"from {__name__} import late; late()"]
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as other:
+    with subprocess.Popen(_words("late"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as other:
         try:
             yield
         finally:
             other.kill()
+
+
+def _words(job: str) -> list[str]:
+    """The words of a process that does a job of this module; Python's own searches for cycles slow compiling down."""
+    seldom = "from hedgerow.cli import collect_seldom; collect_seldom()"
+    return [sys.executable, "-P", "-c", f"{seldom}; from {__name__} import {job}; {job}()"]
 
 
 def _has_sweeps() -> bool:

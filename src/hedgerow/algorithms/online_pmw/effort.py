@@ -13,7 +13,7 @@ import numpy as np
 from hedgerow.algorithms.online_pmw.settings import OnlineSettings
 from hedgerow.domain import Clique, Domain
 from hedgerow.models import LARGE_ATTRIBUTE, may_be_dense
-from hedgerow.models.choice import domain_of_sizes, trees_of
+from hedgerow.models.choice import SMALL_CELLS, domain_of_sizes, trees_of
 from hedgerow.quantities import human_seconds
 from hedgerow.system import generator, slowness
 
@@ -21,14 +21,16 @@ CALLS = "calls"
 """The word of the line about calls of the command ``ask``; a server makes none."""
 REMEMBERED = 1_600
 """Bytes that a question is remembered with."""
+OF_CELL = 64
+"""Bytes of a cell of trees, with the work on it."""
 
 _MOST_ASKED_ABOUT = 4
-_QUESTION, _QUESTION_CELL = 0.7e-3, 4.5e-9
+_QUESTION, _QUESTION_CELL = 0.4e-3, 4.5e-9
 """Seconds of a question that is not corrected, and of each cell of the hypothesis."""
 _CORRECTION, _OF_TREES, _TREE_CELL = 7e-3, 0.2e-3, 1e-7
 """Seconds of a correction; over trees for each answer that is fitted, and for each cell."""
-_OF_CELLS, _CELL = 0.07e-3, 1e-9
-"""The same over a histogram: for each answer, and for each cell of it."""
+_DENSE, _OF_CELLS, _PASS, _CELL = 1.5e-3, 0.04e-3, 3e-8, 1.1e-9
+"""The same over a histogram; then for each cell, and for each cell and answer."""
 _CALL, _READ = 1.5, 15e-9
 """Seconds until a call of the command has loaded its libraries; a value of a record that it reads."""
 _POINTS, _STREAMS, _WINDOW = 8, 5, 10
@@ -47,6 +49,7 @@ class Effort:
         call: A call of the command ``ask`` before its first answer.
         room: Corrections after which half of the questions are refused, since the hypothesis cannot learn them; None
             where it has room for all corrections.
+        cells: Cells that the hypothesis is expected to have at the end.
 
     Example:
         >>> from hedgerow.domain import IntegerRange
@@ -61,6 +64,7 @@ class Effort:
     corrections: float
     call: float
     room: int | None
+    cells: int
 
     @classmethod
     def of(cls, config: OnlineSettings, domain: Domain, total: float, updates: int) -> "Effort":
@@ -80,12 +84,13 @@ class Effort:
             rooms += [len(learnt)]
             trees += [[_cells(domain, learnt[:number]) for number in made.tolist()]]
         cells, room = np.minimum(trees, dense).mean(axis=0), int(np.median(rooms))
-        over_trees = _OF_TREES * made + _TREE_CELL * cells
-        each = _CORRECTION + np.where(cells < dense, over_trees, (_OF_CELLS + _CELL * cells) * made)
+        over_trees = _CORRECTION + _OF_TREES * made + _TREE_CELL * cells
+        over_cells = _DENSE + _OF_CELLS * made + (_PASS + _CELL * made) * cells
+        each = np.where((cells < dense) & (domain.size > SMALL_CELLS), over_trees, over_cells)
         question, call = _QUESTION + _QUESTION_CELL * cells.mean(), _CALL + _READ * total * len(domain)
         found = (question, each[0], each[-1], np.interp(np.arange(1, updates + 1), made, each).sum(), call)
         times = dict(zip(_TIMES, (slowness() * float(seconds) for seconds in found), strict=True))
-        return cls(**times, room=room if room < updates else None)
+        return cls(**times, room=room if room < updates else None, cells=round(float(cells[-1])))
 
     def lines(self, updates: int, largest_tree: int) -> list[tuple[str, str]]:
         """Lines of a plan.

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.algorithms.online_pmw.answer import Basis, Known
-from hedgerow.algorithms.online_pmw.effort import REMEMBERED, Effort
+from hedgerow.algorithms.online_pmw.effort import OF_CELL, REMEMBERED, Effort
 from hedgerow.algorithms.online_pmw.hold import Holding
 from hedgerow.algorithms.online_pmw.rules import Rules
 from hedgerow.algorithms.online_pmw.session import OnlineSession
@@ -131,7 +131,8 @@ class OnlinePMW(OnlineSettings):
         facts["effort"] = asdict(effort)
         text = (*effort.lines(rules.updates, self.largest_tree), *_told(rules, budget, total, facts))
         required = footprint.required_bytes
-        process = process_bytes(domain, total, required, measured=0, values=0, queries=0) + REMEMBERED * self.queries
+        held = min(required, OF_CELL * effort.cells) + REMEMBERED * self.queries
+        process = process_bytes(domain, total, held, measured=0, values=0, queries=0)
         return Outline.of(required, footprint.words, text, facts, process=process)
 
     def start(
