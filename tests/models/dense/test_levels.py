@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Constraint, Derived, Domain, IntegerRange, width_level
+from hedgerow.domain import Constraint, Derived, Domain, IntegerRange, spread_over, width_level
 from hedgerow.errors import ConfigError
 from hedgerow.models import KINDS, Histogram, Kind, Potentials, RowLayout
 from hedgerow.models.dense.cells import Weights
@@ -15,7 +15,6 @@ from hedgerow.queries import Conjunction
 from hedgerow.release import StoredModel, model_to_dict
 from tests.examples import examples
 from tests.models.strategies import (
-    domain_of,
     leveled_cliques,
     leveled_conjunctions,
     leveled_domains,
@@ -122,44 +121,25 @@ def test_conditions_that_no_record_meets_take_no_steps(kind: Kind) -> None:
     np.testing.assert_allclose(cells_of(model), cells_of(alone), rtol=1e-10)
 
 
-@settings(max_examples=examples(40))
-@given(st.data(), leveled_domains(longest=6))
-def test_parts_make_the_whole(data: st.DataObject, domain: Domain) -> None:
-    whole, reference = Histogram(domain, 20.0), FeasibleModel(domain, 20.0)
-    scopes = data.draw(st.lists(leveled_cliques(domain), min_size=1, max_size=3))
-    parts = whole.parts(scopes)
-    rng = np.random.default_rng(len(scopes))
-    for scope in scopes:
-        for part in parts:
-            if all(name in part.domain for name in scope):
-                table = rng.normal(0, 1, domain.shape_of(scope))
-                part.reweigh(scope, table)
-                reference.reweigh(scope, table)
-                break
-    if parts:
-        whole.take_over(parts)
-        close(whole, reference)
-        close(Histogram.from_potentials(domain, 20.0, whole.potentials()), reference)
-
-
-def test_what_constraints_rule_out_is_not_taken_for_lost_when_parts_are_put_together() -> None:
-    """The parts are multiplied in, and no rebuild from log-factors is made, which takes many times longer."""
-    domain = Domain((*ruled(), *domain_of(4, 4)), ruled().declared, ruled().constraints)
-    model = Histogram(domain, 10.0)
-    parts = model.parts([("x0",), ("age", "income")])
-    assert [part.domain.names for part in parts] == [("age", "income", "married"), ("x0",)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Weights, "rebuild", lambda *_: pytest.fail("rebuilt"))
-        model.take_over(parts)
-    close(model, FeasibleModel(domain, 10.0))
-    parts[0].update(Conjunction.where(domain, {"income": [2]}), -2000.0)
+def test_what_constraints_rule_out_is_not_taken_for_lost_after_a_fit() -> None:
+    """The cells of the fit are taken over; they are made from log-factors again only where some have vanished."""
+    domain = ruled()
     rebuild, rebuilt = Weights.rebuild, list[Weights]()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Weights, "rebuild", lambda cells, *given: (rebuilt.append(cells), rebuild(cells, *given)))
-        model.take_over(parts)  # the cells that vanished are kept as log-factors
-    assert len(rebuilt) == 1
-    model.update(Conjunction.where(domain, {"income": [2]}), 2000.0)
-    close(model, FeasibleModel(domain, 10.0))
+    for lowest, times in ((-20.0, 0), (-600.0, 1), (-2000.0, 1)):
+        model, reference = Histogram(domain, 10.0), FeasibleModel(domain, 10.0)
+        factors = np.linspace(0.0, 1.0, domain["income"].size)
+        factors[2] = lowest
+        reference.reweigh(("income",), factors)
+        cells = model.marginals([domain.names])[0] > 0.0
+        rebuilt.clear()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Weights, "rebuild", lambda cells, *given: (rebuilt.append(cells), rebuild(cells, *given)))
+            model.settle([cells * np.exp(spread_over(domain, factors, ("income",), domain.names))], {})
+            model.credit(Potentials({("income",): factors}))
+        assert len(rebuilt) == times
+        model.update(Conjunction.where(domain, {"income": [2]}), 2.0 - lowest)
+        reference.update(Conjunction.where(domain, {"income": [2]}), 2.0 - lowest)
+        close(model, reference)
 
 
 @settings(max_examples=examples(40))
@@ -191,7 +171,7 @@ def test_a_base_has_no_mass_where_there_are_no_records(data: st.DataObject, doma
     assert isinstance(saved, Histogram)
     close(saved, reference, 1e-9)
     again = np.exp(rng.normal(0, 50, domain.shape))
-    model.restart(again)
+    model = Histogram(domain, 9.0, again)
     close(model, FeasibleModel(domain, 9.0, again), 1e-9)
     model.update(query, 1.5)
     model.reset()

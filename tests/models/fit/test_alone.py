@@ -7,8 +7,10 @@ import pytest
 
 from hedgerow.domain import Constraint, Domain, IntegerRange
 from hedgerow.models import Histogram, Proximal, refit
-from hedgerow.models.fit import grouping, refit as refit_module, rules
+from hedgerow.models.fit import refit as refit_module
+from hedgerow.models.fit.rules import Onward
 from hedgerow.queries import Marginal, Measurement, NoiseKind
+from tests.models.fit.test_refit import one_by_one
 from tests.models.strategies import domain_of
 
 RULE = Proximal(c=2.0, polish=3)
@@ -24,24 +26,14 @@ def noisy(domain: Domain, scope: tuple[str, ...], sigma: float) -> Measurement:
 @pytest.mark.parametrize("constrained", [False, True])
 @pytest.mark.parametrize("scope", [("x0",), ("x0", "x2"), ("x0", "x1", "x2")])
 @pytest.mark.parametrize("sigma", [1e-3, 3.0, 300.0])
-def test_it_ends_where_single_steps_end(
-    constrained: bool, scope: tuple[str, ...], sigma: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_ends_where_single_steps_end(constrained: bool, scope: tuple[str, ...], sigma: float) -> None:
     names = [IntegerRange(f"x{k}", 0, size - 1) for k, size in enumerate((3, 3, 5))]
     domain = Domain(names, (), (ORDERED,) if constrained else ())
     measured = noisy(domain, scope, sigma)
     quick, plain = Histogram(domain, 1000.0), Histogram(domain, 1000.0)
-    calls = []
-
-    def counted(*given: object) -> bool:
-        calls.append(grouping.fitted_alone(*given))  # type: ignore[arg-type]
-        return calls[-1]
-
-    for model, alone in ((quick, counted), (plain, lambda *_: False)):
-        monkeypatch.setattr(refit_module, "fitted_alone", alone)
-        refit(model, [measured], RULE)
-        refit(model, [measured], rules.Onward(Proximal(c=6.0, polish=3), 2.0))
-    assert calls == [True, True]
+    for rule in (RULE, Onward(Proximal(c=6.0, polish=3), 2.0)):
+        refit(quick, [measured], rule)
+        one_by_one(plain, [measured], rule)
     (found,), (expected,) = quick.marginals([domain.names]), plain.marginals([domain.names])
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
 
@@ -76,11 +68,14 @@ def run_phase(model: Histogram, measured: Measurement, phase: object) -> None:
             implicit(model, Run(steps.targets, steps.values, [share * phase.rates[0]], [None]))
 
 
-def test_a_lost_cell_leaves_the_hypothesis_as_it_was() -> None:
+def test_a_lost_cell_sends_the_fit_to_logarithms(monkeypatch: pytest.MonkeyPatch) -> None:
     domain = domain_of(3)
-    model = Histogram(domain, 10.0, np.array([1.0, 1e-290, 1.0]))
-    before = model.marginals([domain.names])[0]
-    target = Marginal(domain, ("x0",))
-    phases = RULE.phases([Measurement(target, np.array([5.0, 3.0, 2.0]), NoiseKind.GAUSSIAN, 1.0)], 10.0)
-    assert not grouping.fitted_alone(model, target, phases)
-    np.testing.assert_array_equal(model.marginals([domain.names])[0], before)
+    models = [Histogram(domain, 10.0, np.array([1.0, 1e-290, 1.0])) for _ in range(2)]
+    measured = Measurement(Marginal(domain, ("x0",)), np.array([5.0, 3.0, 2.0]), NoiseKind.GAUSSIAN, 1.0)
+    one_by_one(models[0], [measured], RULE)
+    steps, taken = refit_module._take_steps, []
+    monkeypatch.setattr(refit_module, "_take_steps", lambda *given: (taken.append(1), steps(*given)))
+    refit(models[1], [measured], RULE)
+    assert taken == [1]
+    found, expected = (model.marginals([domain.names])[0] for model in models)
+    np.testing.assert_array_equal(found, expected)

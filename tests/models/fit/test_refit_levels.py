@@ -8,11 +8,11 @@ from hypothesis import assume, given, settings, strategies as st
 
 from hedgerow.domain import Constraint, Derived, Domain, IntegerRange
 from hedgerow.models import Histogram, Newton, Proximal, Refit, Sweeps, refit, solvable
-from hedgerow.models.fit import grouping
+from hedgerow.models.fit import refit as refit_module
 from hedgerow.queries import Conjunction, Marginal, Measurable, Measurement, NoiseKind, Parity
 from tests.examples import examples
 from tests.models.strategies import leveled_domains
-from tests.models.tree_fit.test_levels import TOTAL, close, noisy
+from tests.models.tree_fit.test_levels import TOTAL, close, noisy, order_of
 from tests.reference import feasible_fit
 from tests.reference.feasible_model import FeasibleModel
 
@@ -24,7 +24,7 @@ def measured(target: Measurable, values: list[float], sigma: float = 2.0) -> Mea
 @pytest.mark.parametrize("rule", [Sweeps(1), Sweeps(3, "sharp"), Proximal(growth=4.0, polish=3)], ids=str)
 @settings(max_examples=examples(60))
 @given(st.data(), st.booleans())
-def test_histograms_take_the_steps_of_listed_records(rule: Refit, data: st.DataObject, groups: bool) -> None:
+def test_histograms_take_the_steps_of_listed_records(rule: Refit, data: st.DataObject, compiled: bool) -> None:
     domain = data.draw(leveled_domains())
     known = data.draw(noisy(domain))
     assume(known)
@@ -32,10 +32,10 @@ def test_histograms_take_the_steps_of_listed_records(rule: Refit, data: st.DataO
     with pytest.MonkeyPatch.context() as patch:
         for name in ("nested", "measured_levels"):  # it takes no such steps
             patch.setattr(f"hedgerow.models.fit.refit.{name}", lambda known: False)
-        if groups and not rule.anew:  # others may change the order
-            patch.setattr(grouping, "LARGE_CELLS", 1)
+        patch.setattr(refit_module, "_by_slices", lambda known: not compiled)
         refit(model, known, rule)
-    feasible_fit.fit(expected, known, rule.phases(known, TOTAL), range(len(known)))
+    order = order_of([model], known, ordered=not rule.anew) if compiled else range(len(known))
+    feasible_fit.fit(expected, known, rule.phases(known, TOTAL), order)
     found = model.marginals([domain.names])[0]
     close(found, expected.marginal(domain.names), 1e-8)
     again = Histogram.from_potentials(domain, TOTAL, model.potentials())

@@ -33,7 +33,7 @@ from hedgerow.models.tree_fit.omega_kernels import exps, logs, omega, omegas
 from hedgerow.models.tree_fit.sweep_kernels import implicit_marginal
 from hedgerow.queries import Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity
 from tests.examples import examples
-from tests.models.fit.test_refit import HARD, KINDS, answers, kl, measured, targets_of, truth
+from tests.models.fit.test_refit import HARD, KINDS, answers, kl, measured, one_by_one, targets_of, truth
 from tests.models.strategies import cliques, domain_of, queries
 
 TOTAL = 500.0
@@ -94,7 +94,7 @@ def test_sweeps_equal_those_of_the_histogram(data: st.DataObject, domain: Domain
             each.update(query, 0.3)
     rule = Sweeps(4, step)  # type: ignore[arg-type]
     for _ in range(2):
-        refit(dense, known, rule)
+        one_by_one(dense, known, rule)
         with pytest.MonkeyPatch.context() as patch:
             without_fallback(patch)
             if hosts:
@@ -151,8 +151,8 @@ def test_proximal_fits_of_disjoint_measurements_equal_those_of_the_histogram(rul
     for chosen in ([0], [1], [2], [3], [0, 1, 2, 3]):
         known = [measured(targets[i], rng.uniform(0, 90, targets[i].size), 3.0) for i in chosen]
         model, dense = Markov(domain, TOTAL), Histogram(domain, TOTAL)
-        for each in (model, dense):
-            refit(each, known, rule)
+        refit(model, known, rule)
+        one_by_one(dense, known, rule)
         close(everything(model), everything(dense), 1e-10)
 
 
@@ -162,8 +162,8 @@ def test_proximal_fits_are_close_to_those_of_the_histogram(data: st.DataObject, 
     """Measurements are visited in another order: the difference is small against the noise of what was measured."""
     known = data.draw(noisy(domain))
     model, dense = Markov(domain, TOTAL), Histogram(domain, TOTAL)
-    for each in (model, dense):
-        refit(each, known, Proximal())
+    refit(model, known, Proximal())
+    one_by_one(dense, known, Proximal())
     for m in known:
         difference = answers(model, m.target) - answers(dense, m.target)  # type: ignore[arg-type]
         width = max(m.target.bounds[1] - m.target.bounds[0], 1.0)
@@ -190,8 +190,8 @@ def test_cliques_on_the_way_pass_on_what_arrives(rule: Refit) -> None:
         for each in (model, dense):
             for scope, table in zip(scopes, start, strict=True):
                 each.reweigh(scope, table)
-    for each in (model, dense):
-        refit(each, ends, rule)
+    refit(model, ends, rule)
+    one_by_one(dense, ends, rule)
     assert len(model.trees) == 1
     close(everything(model), everything(dense), 1e-9 if isinstance(rule, Sweeps) else 2e-3)
 
@@ -282,7 +282,7 @@ def test_probabilities_out_of_range_are_stepped_in_logarithms(monkeypatch: pytes
     dense = Histogram.from_potentials(domain, 8.0, model.potentials())
     known = [measured(Marginal(domain, scope), np.arange(4.0)) for scope in (("x0", "x1"), ("x1", "x2"))]
     for each in (model, dense):
-        refit(each, known, Sweeps(3))
+        (one_by_one if isinstance(each, Histogram) else refit)(each, known, Sweeps(3))
     close(everything(model), everything(dense), 1e-9)
     without_fallback(monkeypatch)
     with pytest.raises(AssertionError):
@@ -555,7 +555,7 @@ def test_a_part_out_of_range_is_noticed_on_every_core(three_cores: None) -> None
         model.reweigh(lost, np.array([[0.0, -900.0], [0.3, -900.0]]))
         dense = Histogram.from_potentials(domain, 8.0, model.potentials())
         for each in (model, dense):
-            refit(each, known, Sweeps(3))
+            (one_by_one if isinstance(each, Histogram) else refit)(each, known, Sweeps(3))
         close(everything(model), everything(dense), 1e-9)
 
 

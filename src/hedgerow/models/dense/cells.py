@@ -97,6 +97,21 @@ class Weights:
         self.moved = 0.0
         self._error = 0.0
 
+    def take(self, table: Floats, possible: int) -> None:
+        """Become other weights; ``moved`` is infinite where some have vanished.
+
+        Args:
+            table: The weights, shape of the domain, in any unit.
+            possible: Number of cells that records can have.
+        """
+        np.multiply(table, 1.0 / table.max(), out=self.layout.in_domain_order(self.weights))
+        self.mass = float(self.weights.sum())
+        least = float(self.weights.min())
+        if least == 0.0 and np.count_nonzero(self.weights) == possible:
+            least = float(self.weights[self.weights > 0.0].min())
+        self.moved = -math.log(least) if least > 0.0 else math.inf
+        self._error = 0.0
+
     # Sums and products over rows
 
     def marginal(self, clique: Clique) -> Floats:
@@ -258,17 +273,6 @@ class Weights:
         self.mass = math.fsum(self._in_parts(exponentiate))
         self.moved = 0.0
         self._error = 0.0
-
-    def added(self, tables: Mapping[Clique, Floats], steps: Sequence[tuple[Conjunction, float]]) -> Floats:
-        """The log-factors of tables and steps, added up at every cell, in the shape of the weights."""
-        sums, layout = np.zeros(self.layout.rows_shape), self.layout
-        for clique, table in tables.items():
-            frame = layout.frame(clique)
-            rows = layout.spread(frame, table)
-            for b, block in enumerate(sums):
-                kernels().add_rows(block, rows, frame.block[b], frame.row)
-        self._add_steps(sums.reshape(-1), steps)
-        return sums
 
     def _add_steps(self, cells: Floats, steps: Sequence[tuple[Conjunction, float]]) -> None:
         for first in range(0, len(steps), _BATCH):

@@ -9,7 +9,7 @@ comes back exactly when later updates revive it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -26,13 +26,13 @@ from hedgerow.models.core import (
     SamplingMethod,
     Terms,
     check_fits,
-    components,
     new_state,
     restricted,
 )
 from hedgerow.models.core.terms import Key
 from hedgerow.models.dense.cells import LOG_RANGE, Weights, rule_out
 from hedgerow.models.dense.layout import RowLayout
+from hedgerow.models.trees import JunctionTree
 from hedgerow.queries import Conjunction, LinearQuery
 
 _CELLS_OF_TABLE = 2**9
@@ -125,11 +125,6 @@ class Histogram(Factored):
         self._terms = Terms()
         self._rebuild()
 
-    def restart(self, base: Floats) -> None:
-        """Undo all updates and start from another base, shape ``domain.shape``; it is copied."""
-        self._base = _checked(np.asarray(base), self._cells.layout)
-        self.reset()
-
     def copy(self) -> Histogram:
         """An independent model in the same state."""
         check_fits(self.domain, copies=1)
@@ -144,53 +139,6 @@ class Histogram(Factored):
         """The state, for saving: tables and steps are copies, the base is a view."""
         base = None if self._base is None else self._cells.layout.in_domain_order(self._base)
         return self._terms.potentials(base)
-
-    def log_factors(self) -> Floats:
-        """The sum of all log-factors at every cell, shape ``domain.shape``; without the base.
-
-        Example:
-            >>> from hedgerow.domain import IntegerRange
-            >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
-            >>> model = Histogram(domain, total=12)
-            >>> model.update(Conjunction.where(domain, {"a": [0], "b": [1, 2]}), step=0.5)
-            >>> model.log_factors().tolist()
-            [[0.0, 0.5, 0.5], [0.0, 0.0, 0.0]]
-        """
-        cells = self._cells.added(self._terms.tables, list(self._terms.steps()))
-        return self._cells.layout.in_domain_order(cells)
-
-    def parts(self, scopes: Iterable[Clique]) -> list[Histogram]:
-        """Models of the groups of attributes that no past update, given scope or constraint connects.
-
-        Attributes that neither updates nor the scopes are about are in a group only if constraints connect them with
-        such. Empty if the start is not uniform, or if the parts would save less than half of the cells.
-
-        Args:
-            scopes: Attributes that belong together from now on.
-        """
-        known = [self._cells.layout.base(scope) for scope in (*scopes, *self._terms.scopes)]
-        ruled = [rule.scope for rule in self.domain.constraints]
-        used = {name for scope in known for name in scope}
-        groups = [group for group in components(self.domain, [*known, *ruled]) if used.intersection(group)]
-        domains = [self.domain.project(group) for group in groups]
-        if self._base is not None or 2 * sum(domain.size for domain in domains) > self.domain.size:
-            return []
-        return [Histogram.from_potentials(part, self.total, self._terms.inside(_names(part))) for part in domains]
-
-    def take_over(self, parts: Sequence[Histogram]) -> None:
-        """Become the product of parts, which together hold all updates."""
-        self._pending = None
-        self._terms = Terms()
-        for part in parts:
-            self._terms.add(part.potentials())
-        self._cells.clear()
-        for part in parts:
-            (factors,) = part.marginals([part.domain.names])
-            self._cells.moved += _log_range(factors, part.possible)
-            if self._cells.moved > LOG_RANGE:
-                self._rebuild()
-                return
-            self._cells.multiply(part.domain.names, factors, ())
 
     # Updates
 
@@ -238,9 +186,44 @@ class Histogram(Factored):
             table += spread_over(self.domain, step * query.values(), query.scope, clique)
         self._pending = (clique, table)
 
-    def table_cells(self, clique: Clique) -> int:
-        """Size of the table of a clique, spread over rows as the passes use it."""
-        return self._cells.layout.spread_cells(clique)
+    # As a tree of one clique, which a fit starts from and ends in
+
+    @property
+    def tree(self) -> JunctionTree:
+        """One clique of all attributes."""
+        return self._cells.layout.tree
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all cells are as likely."""
+        return self._base is None and not self._terms.scopes and self.possible == self.domain.size
+
+    def impossible(self, i: int) -> int:
+        """Number of cells that constraints or the base rule out."""
+        return self.domain.size - self.possible
+
+    def sums(self, i: int, names: Clique) -> Floats:
+        """The marginal of some variables, in any unit; not to be changed."""
+        self._flush()
+        if names == self.domain.names:
+            return self._cells.layout.in_domain_order(self._cells.weights)
+        return self._cells.marginal(names)
+
+    def settle(self, tables: Sequence[Floats], separators: Mapping[tuple[int, int], Floats]) -> None:
+        """Become a distribution that was fitted; ``credit`` says by which factors.
+
+        Args:
+            tables: The table of all cells, in any unit.
+            separators: None of them.
+        """
+        self._pending = None
+        self._cells.take(tables[0], self.possible)
+
+    def credit(self, factors: Potentials) -> None:
+        """Record updates that the cells hold already."""
+        self._terms.add(factors)
+        if self._cells.moved > LOG_RANGE:
+            self._rebuild()
 
     def sweep(self, queries: Sequence[Conjunction], targets: Floats, rates: Floats, sweeps: int, kind: Kind) -> Floats:
         """Take rounds of steps over many conjunctions; the arguments are those of ``SweepsConjunctions.sweep``."""
@@ -358,19 +341,6 @@ class Histogram(Factored):
     def _rebuild(self) -> None:
         self._pending = None
         self._cells.rebuild(self._base, *self._terms.in_tables(self.domain, self.domain.size // _CELLS_OF_TABLE))
-
-
-def _log_range(weights: Floats, possible: int) -> float:
-    """Range of the logarithms of the weights of possible cells; infinite where one of these vanished."""
-    low, high = float(weights.min()), float(weights.max())
-    if low == 0.0 and np.count_nonzero(weights) == possible:
-        low = float(weights[weights > 0.0].min())
-    return math.log(high / low) if low > 0.0 else math.inf
-
-
-def _names(domain: Domain) -> list[str]:
-    """Everything that a scope of the domain may be about."""
-    return [variable.name for variable in domain.variables]
 
 
 def _checked(base: Floats, layout: RowLayout) -> Floats:

@@ -24,6 +24,7 @@ import numpy as np
 from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.domain import Clique, CodeSet, Domain, spread_over, summed
 from hedgerow.models.core.terms import Key
+from hedgerow.models.trees import JunctionTree
 from hedgerow.queries import Conjunction, attribute_codes
 
 if TYPE_CHECKING:
@@ -296,6 +297,11 @@ class RowLayout:
         return _outer_sum(parts)
 
     @cached_property
+    def tree(self) -> JunctionTree:
+        """One clique of all attributes; the cells of a fit over it are in the order of the layout."""
+        return JunctionTree(self.domain, (self.domain.names,), ())
+
+    @cached_property
     def zeros(self) -> tuple[Ruled, ...]:
         """The cells that each constraint allows."""
         return tuple(self._ruled(*zero) for zero in self.domain.zeros)
@@ -343,13 +349,6 @@ class RowLayout:
         shaped = ordered.reshape(frame.rows, *frame.inner)
         full = np.broadcast_to(shaped, (frame.rows, *self.shape[self._first_inner :]))
         return np.ascontiguousarray(full).reshape(frame.rows, self.rows_shape[2])
-
-    def spread_cells(self, clique: Clique) -> int:
-        """Size of a table of a clique as ``spread`` makes it."""
-        carriers = self._carriers(clique)
-        axes = {name: self._axis(name) for name in carriers}
-        rows = math.prod(self.domain[name].size for name, axis in axes.items() if axis < self._first_inner)
-        return rows * (self.rows_shape[2] if any(axis >= self._first_inner for axis in axes.values()) else 1)
 
     def gathered(self, frame: Frame, sums: Floats) -> Floats:
         """The table of the clique, in domain order, from sums over rows."""

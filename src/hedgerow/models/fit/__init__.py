@@ -1,10 +1,10 @@
 """Bringing a hypothesis in line with noisy measurements.
 
 ``rules`` holds the two rules, ``refit`` runs them on any model; ``newton`` fits parities to the optimum, and ``nested``
-tables over levels of one attribute; ``alone`` is the only table that is measured;
+tables over levels of one attribute;
 ``consistency`` averages overlapping marginals first, in the ``residual_basis``, with ``agreement`` where blocks of
 levels are uneven;
-``grouping`` finds measurements that are stepped together, ``stopping`` when a fit is long enough, and
+``stopping`` tells when a fit is long enough, and
 ``discrepancy`` which single queries are still held back too much.
 Imports all forms of a hypothesis, ``tree_fit`` and ``core``.
 """

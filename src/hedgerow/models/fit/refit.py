@@ -24,15 +24,14 @@ from hedgerow.models.core.steps import Run, can_be, explicit, implicit, is_known
 from hedgerow.models.core.terms import components
 from hedgerow.models.dense import Histogram
 from hedgerow.models.fit.chains import nested
-from hedgerow.models.fit.grouping import Group, fitted_alone, grouped
 from hedgerow.models.fit.nested import Nested
 from hedgerow.models.fit.newton import Newton, solvable
 from hedgerow.models.fit.rules import Onward, Proximal, Resumed, Rule, Stretched, Sweeps, can_resume, go_on
 from hedgerow.models.fit.stopping import held_back, stopped
 from hedgerow.models.fit.top_down import fit_top_down, measured_levels
 from hedgerow.models.tree_fit import TreeFit
-from hedgerow.models.trees import Beliefs, Markov
-from hedgerow.queries import Blocks, LinearQuery, Marginal, Measurable, Measurement
+from hedgerow.models.trees import Beliefs, JunctionTree, Markov
+from hedgerow.queries import Blocks, Conjunction, LinearQuery, Marginal, Measurable, Measurement
 from hedgerow.system import in_slices, usable_cores
 
 _PARITIES = 1.25
@@ -47,6 +46,12 @@ LARGEST_STOPPED = 2**22
 """Cells of the largest hypothesis for which it is: the search holds three of them."""
 _LARGE = 2**16
 """Cells of all trees from which on they are fitted side by side; below, most of a fit needs the interpreter."""
+_PASSES_OF_A_SLICE = 4.0
+"""Time of a step over all cells by slices, in passes."""
+_SMALL = 2**12
+"""Cells of a histogram that are passed over faster than trees are made."""
+_FEWER = 16
+"""Cells of a histogram for one of trees, from which on a fit is made on these."""
 _REFITS = 3
 """Fits with longer steps, at most: answers that contradict each other are never met."""
 
@@ -206,33 +211,52 @@ def _go_on(rule: Proximal, model: Model, measurements: Sequence[Measurement], so
 
 
 def _fit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
-    """All parts of a model apart, where it has parts."""
+    """In compiled sweeps over trees, of which a histogram is one; parities and nested tables by Newton's method."""
     if isinstance(model, Markov):
         _refit_trees(model, measurements, rule)
-    elif isinstance(model, Histogram) and (parts := model.parts([measured.target.scope for measured in measurements])):
-        for part in parts:
-            inside = [m for m in measurements if all(name in part.domain for name in m.target.scope)]
-            _run(part, inside, rule)
-        model.take_over(parts)
-    else:
-        _run(model, measurements, rule)
-
-
-def _run(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
-    """Step by step, as every model can; parities alone and nested tables by Newton's method."""
+        return
     if rule.anew:
         model.reset()
     if isinstance(rule, Proximal | Onward) and isinstance(model, Histogram) and solvable(measurements):
         newton = Newton(_PARITIES * rule.c, _FALL)
         (replace(newton, steps=1) if isinstance(rule, Onward) else newton).fit(model, measurements)
         return
-    left = _beside_nested(model, measurements, rule)
-    if len(left) == 1 and isinstance(model, Histogram) and not isinstance(rule, Sweeps):
-        target = left[0].target
-        if isinstance(target, Marginal) and fitted_alone(model, target, rule.phases(left, model.total)):
-            return
-    if left:
+    if isinstance(model, Histogram) and (trees := _small_trees(model, measurements)) is not None:
+        _refit_trees(trees, measurements, rule)
+        model.reset()
+        model.restore(trees.potentials())
+        return
+    left = [measured for measured in _beside_nested(model, measurements, rule) if measured.target.scope]
+    if isinstance(model, Histogram) and left and not _by_slices(left):
+        _fit_batches(model, [[(model, left)]], rule)
+    elif left:
         _take_steps(model, left, rule)
+
+
+def _small_trees(model: Histogram, measurements: Sequence[Measurement]) -> Markov | None:
+    """The same hypothesis as a product over trees that hold all measurements, where that has far fewer cells."""
+    state, domain = model.potentials(), model.domain
+    if state.base is not None or domain.size <= _SMALL:
+        return None
+    scopes = [*(scope for scope, _ in domain.zeros), *state.scopes, *(m.target.scope for m in measurements)]
+    if _FEWER * JunctionTree.of(domain, scopes).cells > domain.size:
+        return None
+    trees = Markov.from_potentials(domain, model.total, state)
+    trees.cover(scopes)
+    return trees
+
+
+def _by_slices(measurements: Sequence[Measurement]) -> bool:
+    """Whether steps on the cells of conditions alone take less time than passes over all cells."""
+    shares = 0.0
+    for target in [measured.target for measured in measurements]:
+        if target.domain.size > LARGEST_STOPPED and any(len(target.domain.base((n,))) > 1 for n in target.scope):
+            return True  # sweeps hold the code of such a variable for every cell
+        if not isinstance(target, Conjunction):
+            return False
+        sizes = zip(target.codes, target.domain.shape_of(target.scope), strict=True)
+        shares += math.prod(len(codes) / size for codes, size in sizes)
+    return _PASSES_OF_A_SLICE * shares <= len({measured.target.scope for measured in measurements})
 
 
 def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule) -> Sequence[Measurement]:
@@ -296,26 +320,20 @@ def _says_nothing(target: Measurable) -> bool:
 
 
 def _take_steps(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
-    groups = grouped(model, measurements, ordered=isinstance(rule, Sweeps))
+    """Step by step, on the model itself."""
     ends = list(accumulate(measured.values.size for measured in measurements))
     targets, cells = [measured.target for measured in measurements], [can_be(m.target) for m in measurements]
     for phase in rule.phases(measurements, model.total):
         values = np.split(phase.targets, ends[:-1])
         for share, equal in groupby(phase.shares.tolist()):
-            steps = Run(targets, values, (share * phase.rates).tolist(), cells)
-            plan = [(group, runs(steps, group.members)) for group in groups]
-            _sweep(model, plan, phase.kind, sum(1 for _ in equal))
-
-
-def _sweep(model: Model, plan: Sequence[tuple[Group, list[Run]]], kind: Kind, sweeps: int) -> None:
-    group, steps = plan[0]
-    if kind != "implicit" and len(plan) == len(steps) == 1:
-        several = explicit if kind == "explicit" else joint
-        group.run(model, lambda marginal: several(marginal, steps[0], sweeps))
-        return
-    for _ in range(sweeps):
-        for each, mine in plan:
-            each.run(model, partial(_each, _STEPS[kind], mine))
+            steps = runs(Run(targets, values, (share * phase.rates).tolist(), cells), range(len(targets)))
+            sweeps = sum(1 for _ in equal)
+            if phase.kind != "implicit" and len(steps) == 1:
+                (explicit if phase.kind == "explicit" else joint)(model, steps[0], sweeps)
+                continue
+            for _ in range(sweeps):
+                for run in steps:
+                    _STEPS[phase.kind](model, run)
 
 
 def _refit_trees(model: Markov, measurements: Sequence[Measurement], rule: Rule) -> None:
@@ -346,11 +364,11 @@ def _is_fitted(part: Beliefs, measurements: Sequence[Measurement], rule: Rule) -
     return len(before.measurements) == len(measurements) and all(map(operator.is_, before.measurements, measurements))
 
 
-_Batch = Sequence[tuple[Beliefs, list[Measurement]]]
+_Batch = Sequence[tuple[Beliefs | Histogram, list[Measurement]]]
 """Parts that share their sweeps, and what was measured of each."""
 
 
-def _fit_batches(model: Markov, batches: Sequence[_Batch], rule: Rule) -> None:
+def _fit_batches(model: Markov | Histogram, batches: Sequence[_Batch], rule: Rule) -> None:
     """Fit batches, large ones side by side; where one leaves the range of floating point, its parts apart."""
     cells = sum(part.tree.cells for batch in batches for part, _ in batch)
     cores = min(usable_cores(), len(batches)) if cells >= _LARGE else 1
@@ -367,7 +385,7 @@ def _fit_batches(model: Markov, batches: Sequence[_Batch], rule: Rule) -> None:
             _take_steps(model, batch[0][1], rule)
 
 
-def _fit_trees(model: Markov, batch: _Batch, rule: Rule) -> Potentials | None:
+def _fit_trees(model: Markov | Histogram, batch: _Batch, rule: Rule) -> Potentials | None:
     """Fit some parts in compiled sweeps; returns the steps, None if probabilities leave the range of floating point."""
     measurements = [measured for _, mine in batch for measured in mine]
     fit = TreeFit([part for part, _ in batch], measurements, ordered=isinstance(rule, Sweeps))
@@ -376,8 +394,3 @@ def _fit_trees(model: Markov, batch: _Batch, rule: Rule) -> Potentials | None:
 
 
 _STEPS: dict[Kind, Callable[[Model, Run], object]] = {"explicit": explicit, "implicit": implicit, "joint": joint}
-
-
-def _each(step: Callable[[Model, Run], object], steps: Sequence[Run], model: Model) -> None:
-    for run in steps:
-        step(model, run)

@@ -14,8 +14,9 @@ leaves the range of floating point, the fit says so, and the caller takes the st
 Cells that no record can have are 0 throughout, and whatever was measured there is passed by: their log-factors are 0.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
+from typing import Protocol
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from hedgerow.domain import Clique
 from hedgerow.models.core import KINDS, Phase, Potentials, Terms
 from hedgerow.models.tree_fit.axes import axis_order, laid_out, put_back
 from hedgerow.models.tree_fit.layout import WalkLayout
-from hedgerow.models.trees import Beliefs, support_of
+from hedgerow.models.trees import JunctionTree
 from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, Measurement, Parity
 from hedgerow.system import in_slices
 
@@ -32,12 +33,38 @@ _SMALLEST = 1e-290
 """A smaller probability of a cell may have lost its digits to underflow, or itself."""
 
 
+class Part(Protocol):
+    """A distribution over a connected tree that a fit starts from and ends in; a histogram is a tree of one clique."""
+
+    @property
+    def tree(self) -> JunctionTree:
+        """Its structure."""
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all cells of every clique are as likely."""
+
+    def sums(self, i: int, names: Clique) -> Floats:
+        """The marginal of variables that a clique determines, in any unit; not to be changed."""
+
+    def impossible(self, i: int) -> int:
+        """Number of cells of a clique that no record can have."""
+
+    def settle(self, tables: Sequence[Floats], separators: Mapping[tuple[int, int], Floats]) -> None:
+        """Become a distribution whose marginals are known.
+
+        Args:
+            tables: Probabilities of the cells of each clique.
+            separators: For each edge those of what its cliques share.
+        """
+
+
 class TreeFit:
     """A fit of one or several trees to measurements: probabilities of all cliques, and the log-factors so far.
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
-        >>> from hedgerow.models.trees.junction_tree import JunctionTree
+        >>> from hedgerow.models.trees import Beliefs, JunctionTree
         >>> from hedgerow.queries import Marginal, NoiseKind
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
         >>> tree = JunctionTree.of(domain, [("a", "b"), ("b", "c")])
@@ -49,7 +76,7 @@ class TreeFit:
         array([ 0.1, -0.1])
     """
 
-    def __init__(self, parts: Sequence[Beliefs], measurements: Sequence[Measurement], *, ordered: bool) -> None:
+    def __init__(self, parts: Sequence[Part], measurements: Sequence[Measurement], *, ordered: bool) -> None:
         """Lay out the tables and plan the walk; takes no step.
 
         Args:
@@ -69,7 +96,10 @@ class TreeFit:
         scopes = [domain.axes(target.scope) for target in self._targets]
         self._layout = WalkLayout.of([part.tree for part in parts], scopes, ordered=ordered)
         nodes, tables = self._layout.nodes, self._layout.tables
-        self._cells = np.repeat(1.0 / (nodes[:, 1] * nodes[:, 2]), nodes[:, 1] * nodes[:, 2])
+        self._nodes = _slices(nodes[:, 0], nodes[:, 1] * nodes[:, 2])
+        self._cells = np.empty(self._nodes[-1].stop)
+        for where in self._nodes:
+            self._cells[where] = 1.0 / (where.stop - where.start)
         self._old = np.repeat(1.0 / tables[:, 1], tables[:, 1])
         self._ratio = np.ones(self._old.size)
         self._zeros, self._lost = 0, False
@@ -108,18 +138,11 @@ class TreeFit:
             return False
         if self._cells.min() < _SMALLEST and np.count_nonzero(self._cells < _SMALLEST) > self._zeros:
             return False
-        nodes = self._layout.nodes
-        tops = np.maximum.reduceat(self._cells, nodes[:, 0])
-        scaled = self._cells
-        scaled /= np.repeat(tops, nodes[:, 1] * nodes[:, 2])
-        with np.errstate(divide="ignore"):
-            logs, messages = np.log(scaled), np.log(self._old)
         for part, cliques, edges in self._pieces():
             part.settle(
-                [put_back(scaled[where], shape) for where, shape in zip(cliques, part.tree.shapes, strict=True)],
-                [put_back(logs[where], shape) for where, shape in zip(cliques, part.tree.shapes, strict=True)],
+                [put_back(self._cells[where], shape) for where, shape in zip(cliques, part.tree.shapes, strict=True)],
                 {
-                    edge: put_back(messages[where], part.tree.domain.shape_of(part.tree.stored_separator(*edge)))
+                    edge: put_back(self._old[where], part.tree.domain.shape_of(part.tree.stored_separator(*edge)))
                     for edge, where in edges.items()
                 },
             )
@@ -171,12 +194,10 @@ class TreeFit:
         for part, cliques, edges in self._pieces():
             if part.uniform:
                 continue
-            possible = support_of(part.tree).cells
             for i, where in enumerate(cliques):
                 self._cells[where] = _probabilities(part.sums(i, part.tree.stored[i]))
                 zeros = int(np.count_nonzero(self._cells[where] == 0.0))
-                must = 0 if (allowed := possible[i]) is None else int(np.count_nonzero(~allowed))
-                self._lost = self._lost or zeros > must  # more than there must be are cells that were lost before
+                self._lost = self._lost or zeros > part.impossible(i)  # some were lost before
                 self._zeros += zeros
             for (i, j), where in edges.items():
                 self._old[where] = _probabilities(part.sums(i, part.tree.stored_separator(i, j)))
@@ -214,15 +235,13 @@ class TreeFit:
                 allowed[scope] = possible
         return allowed
 
-    def _pieces(self) -> Iterator[tuple[Beliefs, list[slice], dict[tuple[int, int], slice]]]:
+    def _pieces(self) -> Iterator[tuple[Part, list[slice], dict[tuple[int, int], slice]]]:
         """Each part, with the places of its cliques and of its separators."""
-        nodes, tables = self._layout.nodes, self._layout.tables
-        cliques = _slices(nodes[:, 0], nodes[:, 1] * nodes[:, 2])
-        separators = iter(_slices(*tables.T))
+        separators = iter(_slices(*self._layout.tables.T))
         first = 0
         for part in self._parts:
             count = len(part.tree.cliques)
-            yield part, cliques[first : first + count], dict(zip(part.tree.edges, separators, strict=False))
+            yield part, self._nodes[first : first + count], dict(zip(part.tree.edges, separators, strict=False))
             first += count
 
 

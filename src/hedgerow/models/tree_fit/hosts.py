@@ -21,6 +21,10 @@ LARGE = 1 << 12
 """Cliques of fewer cells are passed over so fast that hosts do not pay."""
 PER_ITEM = 1 << 9
 """The same for fewer cells for each table that is summed there: finding hosts takes the time of this many."""
+ROW = 64
+"""Cells that a row of a large clique has at least."""
+_IN_CACHE = 1 << 18
+"""Cells of the largest host, spread over the rows of its clique."""
 _EXTRA = 2
 """Passes over a host beyond those for what is summed from it."""
 
@@ -96,7 +100,9 @@ class _Made:
         self._nest(clique, (1 << len(members)) - 1, range(len(items)), sets)
 
     def _nest(self, node: int, whole: int, inside: Sequence[int], sets: _CliqueSets) -> None:
-        for union, group in grouped_items(sets.sizes, [sets.items[k] for k in inside], whole):
+        items = [sets.items[k] for k in inside]
+        lone = len(items) == 1 and items[0] != whole and sets.sides[inside[0]] is None
+        for union, group in [(items[0], [0])] if lone else grouped_items(sets.sizes, items, whole):
             host = len(self._forest.cells) + len(self._hosts)
             self._hosts.append([place for i, place in enumerate(sets.members) if union >> i & 1])
             self._ends.append([node, host])
@@ -158,6 +164,9 @@ def grouped_items(sizes: Sequence[int], items: Sequence[int], whole: int) -> Ite
             known = cells_of[union] = math.prod(size for i, size in enumerate(sizes) if union >> i & 1)
         return known
 
+    row = 0
+    for i in sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True):
+        row |= 1 << i if cells(row) < ROW else 0
     every = cells(whole)
     groups = {k: (item, [k], every) for k, item in enumerate(items)}
     heap: list[tuple[int, int, int]] = []
@@ -169,7 +178,7 @@ def grouped_items(sizes: Sequence[int], items: Sequence[int], whole: int) -> Ite
             second, more, other_cost = groups[b]
             union = first | second
             saved = cost + other_cost - every - (len(some) + len(more) + _EXTRA) * cells(union)
-            if saved > 0 and union != whole:
+            if saved > 0 and union != whole and cells(union | row if union & row else union) <= _IN_CACHE:
                 heapq.heappush(heap, (-saved, a, b))
 
     for a in groups:

@@ -17,8 +17,6 @@ from hedgerow.system import usable_cores
 
 _ONE_ROW = 128
 """Cliques of so few cells are one row with an index map."""
-_ROW = 12
-"""Cells that a row of a larger clique has at least."""
 _SHARED = 2**16
 """Cells that all sweeps together pass over at least before they are divided: to wake a thread takes as long."""
 
@@ -205,7 +203,7 @@ class _Plan:
         spans = np.stack([self.ends[first], self.ends[first + 1]], axis=1)
         owners, lists, whole = nodes.meetings(self.edges, self.owners[first], self.scopes, spans)
         starts, members = nodes.tables
-        rows = rows_of(nodes.sizes, starts, members, whole, _ONE_ROW, _ROW)
+        rows = rows_of(nodes.sizes, starts, members, whole, _ONE_ROW, tree_hosts.ROW)
         views, pool, sizes, room = views_of(nodes.sizes, starts, members, rows, owners, lists)
         both = 2 * len(self.edges)
         sizes = np.concatenate([sizes[:both:2], sizes[both:]])

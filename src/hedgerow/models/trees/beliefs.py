@@ -158,21 +158,25 @@ class Beliefs:
                 self._logs[i] += self._over(table, home, i)
             self._changed(i)
 
-    def settle(
-        self, tables: Sequence[Floats], logs: Sequence[Floats], separators: Mapping[tuple[int, int], Floats]
-    ) -> None:
+    def impossible(self, i: int) -> int:
+        """Number of cells of a clique that no record can have."""
+        cells = support_of(self.tree).cells[i]
+        return 0 if cells is None else int(np.count_nonzero(~cells))
+
+    def settle(self, tables: Sequence[Floats], separators: Mapping[tuple[int, int], Floats]) -> None:
         """Become a distribution whose marginals are known; no message is missing after that.
 
         Args:
-            tables: The marginal of each clique, the largest cell 1, all cells positive that records can have. Kept, not
-                copied.
-            logs: Their logarithms, which may be changed. Kept, not copied.
-            separators: For each edge the logarithms of the marginal of what its cliques share, in any unit.
+            tables: The marginal of each clique, in any unit, all cells positive that records can have.
+            separators: For each edge the marginal of what its cliques share, in any unit.
         """
-        self._logs = list(logs)
+        tables = [table / table.max() for table in tables]
+        with np.errstate(divide="ignore"):
+            self._logs = [np.log(table) for table in tables]
+            logs = {edge: np.log(shared) for edge, shared in separators.items()}
         self._sums = [{clique: table} for clique, table in zip(self.tree.stored, tables, strict=True)]
         # Only the sum of the messages in both directions says anything.
-        for (i, j), shared in separators.items():
+        for (i, j), shared in logs.items():
             self._messages[i, j] = _possible(shared, self._shared.get((i, j)))
             self._messages[j, i] = np.zeros(shared.shape)
         self._fresh = set(self._messages)
