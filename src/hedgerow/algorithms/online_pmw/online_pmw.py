@@ -31,7 +31,7 @@ from hedgerow.algorithms.online_pmw.rules import Rules
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.settings import OnlineSettings
 from hedgerow.algorithms.online_pmw.start import Opening, begin, check_source, open_session
-from hedgerow.algorithms.shared import Outline, noise_of_total, process_bytes
+from hedgerow.algorithms.shared import Outline, noise_of_total, process_bytes, says_nothing
 from hedgerow.domain import Domain
 from hedgerow.privacy import Budget, Curator, NoiseSource, Register, before_a_run, warn_of_weakness
 from hedgerow.queries import Conjunction, Explicit, LinearQuery
@@ -129,11 +129,21 @@ class OnlinePMW(OnlineSettings):
         }
         effort = Effort.of(self, domain, total, rules.updates)
         facts["effort"] = asdict(effort)
-        text = (*effort.lines(rules.updates, self.largest_tree), *_told(rules, budget, total, facts))
+        text = (
+            *effort.lines(rules.updates, self.largest_tree),
+            *_told(rules, budget, total, facts),
+            self._promise(rules, total),
+        )
         required = footprint.required_bytes
         held = min(required, OF_CELL * effort.cells) + REMEMBERED * self.queries
         process = process_bytes(domain, total, held, measured=0, values=0, queries=0)
         return Outline.of(required, footprint.words, text, facts, process=process)
+
+    def _promise(self, rules: Rules, total: float) -> tuple[str, str]:
+        if rules.error is None:
+            return "bound", "none: the numbers are ones that have proved useful; alpha asks for a promise"
+        told = f"no answer is off by more than {_share(rules.error, total)}, by the theorem"
+        return "bound", told + says_nothing(rules.error, total * (self.bounds[1] - self.bounds[0]))
 
     def start(
         self,
@@ -228,14 +238,7 @@ def _told(rules: Rules, budget: Budget, total: float, facts: Mapping[str, Any]) 
             f"with {100 * _CONFIDENCE:g}% confidence within {_share(facts['half_interval_tested'], total)} where a "
             f"test stays quiet, and {_share(facts['half_interval_answered'], total)} where the data answer",
         ),
-        ("bound", _bound(rules, total)),
     )
-
-
-def _bound(rules: Rules, total: float) -> str:
-    if rules.error is None:
-        return "none: the numbers are ones that have proved useful; alpha asks for a promise"
-    return f"no answer is off by more than {_share(rules.error, total)}, by the theorem"
 
 
 def _share(counts: float, total: float) -> str:

@@ -358,6 +358,8 @@ def _tell(
     *,
     registered: Registered,
 ) -> None:
+    from hedgerow.algorithms.shared import says_nothing
+
     summary = kept.summary()
     if answers:
         headings = ("condition", "answer", "from", "to", "answered by")
@@ -375,6 +377,7 @@ def _tell(
         output.say(
             f"promise       of the first {kept.config.queries:,} questions no answer is off by more than "
             f"{summary['error_bound']:,.0f} records, except with probability {kept.config.beta:g}"
+            f"{says_nothing(summary['error_bound'], summary['total'])}"
         )
     output.say(f"spent         {spent_of(summary['spent'], summary['limit'], summary['unit'])}")
     in_register = registered.tell(13)
