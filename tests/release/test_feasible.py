@@ -14,7 +14,7 @@ from hedgerow import MWEM, ZCDP, Domain, IntegerRange, SeededNoise, Table, Workl
 from hedgerow.arrays import Ints
 from hedgerow.domain import impossible
 from hedgerow.queries import Conjunction, Explicit, LinearQuery, Marginal, Measurement, NoiseKind
-from hedgerow.release import Together
+from hedgerow.release import Together, select_from
 
 DOMAIN = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 3), IntegerRange("c", 0, 2), IntegerRange("age", 0, 99)])
 RISK = 0.05
@@ -189,3 +189,17 @@ def test_a_release_answers_what_no_table_tells_alone() -> None:
     assert "allow together" in found.covers
     assert found.low <= parse_predicate(text, DOMAIN).on(table)[0] <= found.high < 2_000
     assert alone.low is None or alone.high - alone.low > found.high - found.low
+
+
+def test_statements_of_some_dozens_of_numbers_have_such_intervals() -> None:
+    """48 numbers, of which no table tells any, are as narrow as one by itself, and hold."""
+    table = Table(DOMAIN, codes(np.random.default_rng(5), 5_000))
+    release = MWEM(rounds="auto").run(table, Workload.marginals(DOMAIN, 2), ZCDP(0.1), noise=SeededNoise(1))
+    found = select_from(release, "SELECT a, b, c, COUNT(*) AS n, COUNT(*) AS m FROM t GROUP BY a, b, c")
+    for labels, cells in zip(found.labels, found.cells, strict=True):
+        text = " and ".join(f"{name} = {label}" for name, label in zip("abc", labels, strict=True))
+        alone = release.answer(text)
+        assert "allow together" in alone.covers
+        for cell in cells:
+            assert (cell.low, cell.high) == (alone.low, alone.high)
+        assert alone.low <= parse_predicate(text, DOMAIN).on(table)[0] <= alone.high  # type: ignore[operator]

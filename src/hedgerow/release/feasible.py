@@ -39,8 +39,8 @@ from hedgerow.release.noise_sums import Noises
 
 Number = TypeVar("Number", bound=np.generic)
 
-_MOST_CELLS = 8_000
-"""Unknowns of a programme; blocks with more are left out, the largest first."""
+_MOST_CELLS = 24_000
+"""Unknowns of a programme; blocks with more are left out, the largest first. Both ends of so many take a second."""
 _MOST_CLASSES = 4_096
 """Cells of the table over the classes of the question's attributes."""
 _LARGEST = 1 << 20
@@ -269,8 +269,14 @@ class _Question:
             numbers = _summed(numbers, axis, self.classes[name], self.shape[axis])
         return np.asarray(numbers > 0)
 
+    @cached_property
+    def _found(self) -> dict[tuple[str, str], tuple[Ints, Ints, int]]:
+        return {}
+
     def groups(self, name: str, attribute: str) -> tuple[Ints, Ints, int]:
         """The finest groups that are sets of classes and of codes of a variable: of each class, each code, how many."""
+        if (name, attribute) in self._found:  # many tables are about the same variables
+            return self._found[name, attribute]
         codes: Any = self.domain.lookup(attribute, name)
         classes, n_classes = self.classes[attribute], int(self.classes[attribute].max()) + 1
         seen, size = codes >= 0, n_classes + self.domain[name].size
@@ -278,7 +284,8 @@ class _Question:
         _, parts = csgraph.connected_components(sparse.coo_matrix(pairs, shape=(size, size)), directed=False)
         used, groups = np.unique(parts[:n_classes], return_inverse=True)
         of_codes = np.where(np.isin(parts[n_classes:], used), np.searchsorted(used, parts[n_classes:]), -1)
-        return groups, of_codes, len(used)
+        self._found[name, attribute] = groups, of_codes, len(used)
+        return self._found[name, attribute]
 
     def refined(self, names: Clique) -> _Question:
         """The same with classes that levels of a table tell apart, where these are neither finer nor coarser."""

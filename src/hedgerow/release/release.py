@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from hedgerow.release.records import Records
     from hedgerow.system import SigningKey
 
-MOST_TOGETHER = 24
-"""Answers of one statement that get intervals from all measurements together, which take a tenth of a second each."""
+MOST_TOGETHER = 64
+"""Answers of one statement that get intervals from all measurements together: a few hundredths of a second each."""
 
 WEIGHTED_RECORDS = 100_000
 """So many are drawn by default where records have weights, at most."""
@@ -487,7 +487,7 @@ class Release:
             query: A condition in SQL (see ``parse_predicate``), or a linear query.
             confidence: Probability, over the noise of the run, that the interval covers the true answer.
             together: Whether a query that no measurement tells alone gets the interval that all of them allow
-                together, which takes a tenth of a second.
+                together, which takes some hundredths of a second.
 
         Raises:
             QueryError: The text cannot be parsed, or a whole marginal is asked for.
