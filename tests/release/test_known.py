@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 
 import hedgerow
 from hedgerow import MWEM, PureDP, SeededNoise, Workload, read_table, synthesize
+from hedgerow.audit import audit_files
 from hedgerow.domain import (
     Categorical,
     Domain,
@@ -121,8 +122,6 @@ def test_known_totals_make_other_intervals_narrower() -> None:
 
 
 def test_a_release_is_stored_and_audited_with_its_known_totals(tmp_path: Path) -> None:
-    from hedgerow.audit.auditing import audit_files
-
     release = released(knowing(("sex", "race")))
     release.save(tmp_path / "a.release")
     again = Release.load(tmp_path / "a.release")

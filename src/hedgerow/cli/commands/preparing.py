@@ -320,6 +320,21 @@ class _Records(Options, panel="Table"):
     data: Annotated[str | None, typer.Argument(metavar="[DATA]")] = None
     total: Annotated[int | None, option(min=1)] = None
 
+    def number(self, wanted: Domain | OpenDomain) -> int | None:
+        """The public guess, or what known totals tell; None where only the table may tell it.
+
+        Raises:
+            typer.BadParameter: There is none, and no table.
+        """
+        from hedgerow.domain import OpenDomain
+
+        if self.data is not None or self.total is not None:
+            return self.total
+        known = (wanted.outline if isinstance(wanted, OpenDomain) else wanted).known_total
+        if known is None:
+            raise typer.BadParameter("give --total, a public guess of the number of records")
+        return known
+
 
 def plan(
     *,
@@ -353,15 +368,11 @@ def plan(
     """
     from hedgerow.algorithms.learning import workload_before
     from hedgerow.algorithms.strategies import predicted
-    from hedgerow.domain import Domain, caveats_in_words
+    from hedgerow.domain import caveats_in_words
     from hedgerow.runs import for_target, workload_over
 
-    data, total = counted.data, counted.total
     wanted = options.knowing(options.opened(domain, chosen.columns, accept_draft=True), known)
-    if data is None and total is None:
-        total = (wanted if isinstance(wanted, Domain) else wanted.outline).known_total
-    if data is None and total is None:
-        raise typer.BadParameter("give --total, a public guess of the number of records")
+    data, total = counted.data, counted.number(wanted)
     if (session := configured.session()) is not None:
         if questions != options.QuestionOptions() or target != TargetOptions() or budgeted.sampled is not None:
             left_out = "a session has neither a workload nor a target, and no sample: leave their options out"
