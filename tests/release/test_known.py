@@ -253,3 +253,32 @@ def test_where_known_totals_cannot_be_kept_they_are_refused_before_anything_is_r
     data = pa.table({**people(), "id": np.arange(N)})
     with pytest.raises(ConfigError, match="only what is bounded counts"):
         synthesize(data, domain=PEOPLE, known=[N], seed=0, **persons)
+
+
+def test_sessions_servers_and_linked_tables_refuse_known_totals() -> None:
+    from hedgerow import Linked, OnlinePMW
+    from hedgerow.service.sessions.tables import domain_of
+
+    domain = knowing(("sex",))
+    with pytest.raises(ConfigError, match="does not keep known totals"):
+        OnlinePMW().start(read_table(pa.table(people()), domain), PureDP(1.0), noise=SeededNoise(0))
+    with pytest.raises(DomainError, match="answers of a session do not keep"):
+        domain_of(domain_to_mapping(domain), {})
+    with pytest.raises(DomainError, match="two are linked"):
+        Linked.of(domain, Domain([IntegerRange("grade", 1, 6)]), key="home", at_most=3)
+
+
+def test_tables_over_a_tree_keep_known_totals() -> None:
+    """32 columns whose pairs no tree holds: an overlay, its tree and its records have them all the same."""
+    rng = np.random.default_rng(0)
+    codes = (rng.random((4000, 32)) < 0.2 + 0.6 * rng.random((4000, 1))).astype(np.int64)
+    plain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(32))
+    pairs = [("x0", "x1"), ("x1", "x2")]
+    domain = with_known(plain, [KnownTable(pair, counted(plain, codes, pair)) for pair in pairs])
+    table = read_table(pa.table({f"x{i}": codes[:, i] for i in range(32)}), domain)
+    release = MWEM().run(table, Workload.marginals(domain, 2), PureDP(5.0), noise=SeededNoise(1))
+    assert type(release.model).__name__ == "Overlay"
+    assert off(release) < 1e-6 * 4000
+    drawn = release.sample(seed=1).codes
+    for each in domain.known:
+        assert counted(domain, drawn, each.names).tolist() == each.counts.tolist()
