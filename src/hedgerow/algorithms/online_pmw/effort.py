@@ -33,7 +33,7 @@ _DENSE, _OF_CELLS, _PASS, _CELL = 1.5e-3, 0.04e-3, 3e-8, 1.1e-9
 """The same over a histogram; then for each cell, and for each cell and answer."""
 _CALL, _READ = 1.5, 15e-9
 """Seconds until a call of the command has loaded its libraries; a value of a record that it reads."""
-_POINTS, _STREAMS, _WINDOW = 8, 5, 10
+_POINTS, _STREAMS, _WINDOW, _MOST = 8, 5, 10, 1_000
 _TIMES = "question", "first", "last", "corrections", "call"
 
 
@@ -77,20 +77,20 @@ class Effort:
             updates: Number of its corrections.
         """
         dense = domain.size if may_be_dense(domain) else math.inf
-        made = np.unique(np.linspace(1, updates, _POINTS).round().astype(int))
-        streams, rooms, trees = _streams(domain, updates), list[int](), list[list[int]]()
+        made = np.unique(np.linspace(1.0, float(updates), _POINTS).round())
+        streams, rooms, trees = _streams(domain, min(updates, _MOST)), list[int](), list[list[int]]()
         for asked in streams:
             learnt = _learnt(domain, asked, config.largest_tree) if math.isinf(dense) else asked
             rooms += [len(learnt)]
-            trees += [[_cells(domain, learnt[:number]) for number in made.tolist()]]
+            trees += [[_cells(domain, learnt[: int(number)]) for number in made.tolist()]]
         cells, room = np.minimum(trees, dense).mean(axis=0), int(np.median(rooms))
         over_trees = _CORRECTION + _OF_TREES * made + _TREE_CELL * cells
         over_cells = _DENSE + _OF_CELLS * made + (_PASS + _CELL * made) * cells
         each = np.where((cells < dense) & (domain.size > SMALL_CELLS), over_trees, over_cells)
         question, call = _QUESTION + _QUESTION_CELL * cells.mean(), _CALL + _READ * total * len(domain)
-        found = (question, each[0], each[-1], np.interp(np.arange(1, updates + 1), made, each).sum(), call)
+        found = (question, each[0], each[-1], each[0] + np.trapezoid(each, made), call)
         times = dict(zip(_TIMES, (slowness() * float(seconds) for seconds in found), strict=True))
-        return cls(**times, room=room if room < updates else None, cells=round(float(cells[-1])))
+        return cls(**times, room=room if room < min(updates, _MOST) else None, cells=round(float(cells[-1])))
 
     def lines(self, updates: int, largest_tree: int) -> list[tuple[str, str]]:
         """Lines of a plan.

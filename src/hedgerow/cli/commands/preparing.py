@@ -374,10 +374,8 @@ def plan(
     wanted = options.knowing(options.opened(domain, chosen.columns, accept_draft=True), known)
     data, total = counted.data, counted.number(wanted)
     if (session := configured.session()) is not None:
-        if questions != options.QuestionOptions() or target != TargetOptions() or budgeted.sampled is not None:
-            left_out = "a session has neither a workload nor a target, and no sample: leave their options out"
-            raise typer.BadParameter(left_out)
-        _plan_session(shown, session, domain=domain, counted=counted, budgeted=budgeted, chosen=chosen)
+        _check_of_session(questions, target, budgeted)
+        _plan_session(shown, session, domain=domain, counted=_Records(data, total), budgeted=budgeted, chosen=chosen)
         return
     algorithm = for_target(configured.algorithm(), questions.target)
     how = chosen.reading()
@@ -418,6 +416,14 @@ def plan(
     told = _tell_plan(shown, asked, lines, predicted(asked, budget_left), n)
     found = {"target": solved.to_dict()} if solved else {}
     shown.result({**planned.to_dict(), **told, **found, "guarantee": promise, "total": round(n)})
+
+
+def _check_of_session(
+    questions: options.QuestionOptions, target: TargetOptions, budgeted: options.SampledBudgetOptions
+) -> None:
+    if questions != options.QuestionOptions() or target != TargetOptions() or budgeted.sampled is not None:
+        left_out = "a session has neither a workload nor a target, and no sample: leave their options out"
+        raise typer.BadParameter(left_out)
 
 
 def _plan_session(
