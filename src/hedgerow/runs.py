@@ -84,26 +84,52 @@ def workload_with(
     return "; ".join(["marginals:2" if text is None else text, *wanted]) if wanted else text
 
 
-def for_target(algorithm: Algorithm, target: str | None) -> Algorithm:
-    """The mechanism for a column that models will predict: automatic rounds of MWEM adapt.
+def for_questions(algorithm: Algorithm, workload: str | None, target: str | None) -> Algorithm:
+    """The mechanism for what is asked, where its rounds are automatic and it is MWEM.
 
-    Fixed measurements are chosen by the mean error of all tables of the workload. Models gain from the few tables that
-    say most about the target, which rounds find.
+    For a column that models will predict, rounds adapt. Fixed measurements are chosen by the mean error of all tables
+    of the workload, and models gain from the few tables that say most about the target, which rounds find. Where nobody
+    says which tables must be accurate, those of higher orders join as far as the budget carries them.
 
     Args:
         algorithm: The mechanism.
+        workload: The text of the workload, if there is one.
         target: The column, if any.
 
     Example:
         >>> from hedgerow import MWEM
-        >>> for_target(MWEM(), "income").rounds, for_target(MWEM(rounds=9), "income").rounds
-        ('annealed', 9)
+        >>> [for_questions(MWEM(rounds=each), "marginals:2", "income").rounds for each in ("auto", 9)]
+        ['annealed', 9]
+        >>> for_questions(MWEM(), None, None).higher_orders
+        True
     """
     from hedgerow.algorithms.mwem import MWEM
 
-    if target is not None and isinstance(algorithm, MWEM) and algorithm.rounds == "auto":
+    if not isinstance(algorithm, MWEM) or algorithm.rounds != "auto":
+        return algorithm
+    if target is not None:
         return replace(algorithm, rounds="annealed")
-    return algorithm
+    return replace(algorithm, higher_orders=True) if workload is None else algorithm
+
+
+def unasked_in_words(workload: Workload, otherwise: str) -> str:
+    """A sentence about tables of higher orders that joined where nobody said which must be accurate; else nothing.
+
+    Args:
+        workload: The workload of a run without a text.
+        otherwise: What the sentence ends with.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain([IntegerRange(name, 0, 1) for name in "abc"])
+        >>> unasked_in_words(Workload.parse("marginals:2; marginals:3", domain), ".")
+        'The workload has tables of 3 columns too, because their predicted error is small.'
+    """
+    highest = max(map(len, workload.scopes), default=0)
+    if highest < 3:
+        return ""
+    columns = "3 columns" if highest == 3 else f"3 to {highest} columns"
+    return f"The workload has tables of {columns} too, because their predicted error is small{otherwise}"
 
 
 def knowing(wanted: Domain | OpenDomain, known: Iterable[Known]) -> Domain | OpenDomain:
@@ -257,7 +283,7 @@ class RunSpec:
         wanted: The domain, of which bins and values may be to be learnt.
         algorithm: The mechanism.
         budget: Budget of the whole run; if values are to be learnt, with a part of its delta for thresholds.
-        workload: Text of the queries; None for all pairs of columns.
+        workload: Text of the queries; None for all pairs of columns, which higher orders join; see `for_questions`.
         noise: Source of the noise; None for the secure one.
         positions: Share of the budget for where in the bins of its columns records lie; see `share_of_positions`.
         needs: Questions that must have an interval, as `Need.parse` reads them; they are measured beside MWEM.

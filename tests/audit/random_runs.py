@@ -569,6 +569,7 @@ FIELDS: dict[str, dict[str, list[Any]]] = {
         "noise": [NoiseKind.LAPLACE, NoiseKind.GAUSSIAN],
         "offsets": [False],
         "optimize_for": ["answers"],
+        "higher_orders": [True],
     },
     "pmw": {**_SHARES, "step": ["sharp"], "calibration": ["advanced"], "beta": [0.3]},
     "dual-query": {**_SHARES, "constants": ["source"], "beta": [0.3]},

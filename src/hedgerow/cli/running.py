@@ -131,7 +131,7 @@ def learning_of(spec: RunSpec) -> tuple[list[tuple[str, str]], Budget]:
     wanted, budget = spec.wanted, spec.budget
     targets = spec.targets(spec.asked.domain)
     positions = targets.share(spec.positions)
-    of = ", ".join(" * ".join(target.scope) for target in targets)
+    of = ", ".join(dict.fromkeys(" * ".join(target.scope) for target in targets))
     line = [("positions", f"{positions:.0%} of the budget: sums inside bins of {of}")] if positions else []
     line += _needs_of(spec)
     positions += sum(charge for _, charge in spec.needed_steps(spec.asked.domain, budget)) / budget.limit

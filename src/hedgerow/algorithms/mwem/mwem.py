@@ -25,7 +25,13 @@ from dataclasses import dataclass
 from hedgerow.algorithms.mwem.plan import Plan, check_drawable, make_plan
 from hedgerow.algorithms.mwem.run import MWEMRun
 from hedgerow.algorithms.mwem.settings import MWEMSettings, candidates_of, last_refit, limit_of, not_known
-from hedgerow.algorithms.mwem.strategy_choice import accounted, expected_error, held_at_once, may_be_fixed
+from hedgerow.algorithms.mwem.strategy_choice import (
+    accounted,
+    expected_error,
+    held_at_once,
+    may_be_fixed,
+    with_higher_orders,
+)
 from hedgerow.algorithms.shared import (
     Algorithm,
     Learner,
@@ -96,6 +102,8 @@ class MWEM(MWEMSettings, Algorithm):
         optimize_for: What automatic rounds make as good as they can: ``"records"`` that are drawn from the release, by
             their predicted error, or its ``"answers"`` alone. Both are better by far than what was not measured; they
             differ where no tree holds what is measured, and its records cannot be moved towards it.
+        higher_orders: Whether all marginals of three attributes join the workload, and of four, as far as their
+            predicted error is at most 1 % of the records and a histogram of 2**22 cells holds the domain.
 
     Example:
         >>> MWEM(rounds=10, refit=None, output="average").step
@@ -175,6 +183,10 @@ class MWEM(MWEMSettings, Algorithm):
         """An (epsilon, delta) in the regime with the least predicted error, if rounds are automatic."""
         return accounted(self, not_known(workload), budget)
 
+    def asked(self, workload: Workload, budget: Budget, total: float) -> Workload:
+        """The queries of a run, with the marginals that join by `higher_orders`."""
+        return with_higher_orders(self, workload, budget, total)
+
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """Run with a curator that the caller made, and whose ledger the caller can read whatever happens.
 
@@ -225,7 +237,7 @@ class MWEM(MWEMSettings, Algorithm):
         counted = self.accounted(workload, budget)
         workload = not_known(workload)
         check_drawable(self, workload, counted, counted.limit)
-        return make_plan(self, workload, counted, total)
+        return make_plan(self, self.asked(workload, counted, total), counted, total)
 
     def expected_error(self, workload: Workload, budget: Budget, total: float) -> float | None:
         """The mean error that a run should have, by a formula fitted to a few tables, as a share of the records.

@@ -25,6 +25,7 @@ from hedgerow.algorithms.mwem.strategy_choice import (
     StrategyChoice,
     forget_strategies,
     schedule_of,
+    with_higher_orders,
 )
 from hedgerow.algorithms.shared import (
     AnchoredLearner,
@@ -127,6 +128,12 @@ class MWEMRun:
         if domain.known:  # refused before anything is spent
             check_raked(hypothesis(domain, float(domain.known[0].total)), domain)
         self.total = number_of_records(self.curator, self.charges.total)
+        asked = with_higher_orders(
+            self.config, self.workload, self.curator.budget, self.total, amount=self.charges.rounds
+        )
+        if asked is not self.workload:
+            self.workload = asked
+            self._choose_from(candidates_of(self.config, asked))
         self.averager = None
         self.learner: Learner | AnchoredLearner
         if self.config.needs_histogram:

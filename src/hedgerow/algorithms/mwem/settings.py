@@ -94,6 +94,7 @@ class MWEMSettings:
     largest_tree: int = LARGEST_TREE
     prior: Prior | None = None
     optimize_for: OptimizeFor = "records"
+    higher_orders: bool = False
 
     def __post_init__(self) -> None:
         """Check every number.

@@ -50,17 +50,30 @@ from hedgerow.models import Footprint, Proximal, can_move, over_tables, scopes_o
 from hedgerow.privacy import ApproxDP, Budget, Composition, Regime
 from hedgerow.queries import Marginal, Measurable, Neighbours, NoiseKind, Workload
 
-_FEW_TOLD = 3.0
+_FEW_TOLD = 4.0
 """Error of adaptive rounds for that of marginals which are measured beforehand, times the root of the attributes."""
 
 _ADAPTED, _FALL = 0.1, 0.4
 """The same of rounds that no tree holds together, where a fixed strategy errs by all records; its power after that."""
 
-_ONE_TABLE = 1.25
-"""Factor by which one table of everything must be better than smaller ones."""
+_ONE_TABLE, _ONE_SPARSE_TABLE, _SPARSE = 1.25, 1.8, 10.0
+"""Factor by which one table of everything must be better than smaller ones; the same where there are fewer records a
+cell than the third number says."""
 
 _KEPT = 8
 """Strategies of which it is kept whether trees hold them: those of all regimes measure the same."""
+
+_SMALL_ERROR = 0.01
+"""Predicted mean error of all marginals of an order, as a share of the records, up to which they join unasked."""
+
+_HIGHEST_ORDER = 4
+"""Attributes of the largest marginals that join."""
+
+_MOST_RAISED = 2_000
+"""Marginals of an order that join at most."""
+
+_LARGEST_RAISED = 2**22
+"""Cells of the largest domain whose marginals of higher order join: a histogram holds it, and is fitted in seconds."""
 
 _OF_TREE, _OF_MOVED = 0.6, 0.2
 """Sampling error of records from a tree, and of moved ones, for that of independent ones (theory.md section 19)."""
@@ -128,7 +141,7 @@ class StrategyChoice:
 
     def handicapped(self) -> float:
         """The error by which fixed strategies are compared: fits to one table of everything take noise for records."""
-        answers = _handicapped(self.fixed) / self.total
+        answers = _handicapped(self.fixed, self.total) / self.total
         return math.hypot(answers, (self.fixed_drawing or 0.0) * (self.optimize_for == "records"))
 
     @property
@@ -262,8 +275,8 @@ def choose_strategy(
     sampling, best = sampling_error(workload, records), None
     length = config.refit.c if isinstance(config.refit, Proximal) else 0.0
     drawing = _OF_TREE * sampling * (1.0 if limit_of(config, workload).binds else _rounded(workload.domain, records))
-    for strategy in sorted(found, key=_handicapped):
-        if best is not None and _handicapped(strategy) / records >= best.handicapped():  # records err as much or more
+    for strategy in sorted(found, key=lambda each: _handicapped(each, records)):
+        if best is not None and _handicapped(strategy, records) / records >= best.handicapped():  # so will records
             break
         if holds(config, strategy, factors):
             of_fixed: float | None = drawing
@@ -376,14 +389,17 @@ def _beside_single_attributes(
     ]
 
 
-def expected_error(config: MWEMSettings, workload: Workload, budget: Budget, total: float) -> float | None:
+def expected_error(
+    config: MWEMSettings, workload: Workload, budget: Budget, total: float, amount: float | None = None
+) -> float | None:
     """The mean error that is predicted for a run, as a share of the records.
 
     Args:
         config: The configuration.
         workload: Queries that the release should answer well.
         budget: Budget of the run.
-        total: A public guess of the number of records.
+        total: A public guess of the number of records, or a noisy one.
+        amount: Charge of all measurements together; what the budget leaves for them unless given.
 
     Returns:
         Total variation distance for a marginal, absolute error for a single query; None where there is no formula.
@@ -394,7 +410,8 @@ def expected_error(config: MWEMSettings, workload: Workload, budget: Budget, tot
         >>> [round(expected_error(MWEM(), workload, ZCDP(rho), 10_000.0), 4) for rho in (0.01, 0.1)]
         [0.0081, 0.0026]
     """
-    amount = config.charges(budget.limit, budget.neighbours, workload.domain).rounds
+    if amount is None:
+        amount = config.charges(budget.limit, budget.neighbours, workload.domain).rounds
     schedule = schedule_of(config, workload, budget, amount, total)
     if schedule.decision is not None:
         if schedule.decision.by_levels:
@@ -407,9 +424,48 @@ def expected_error(config: MWEMSettings, workload: Workload, budget: Budget, tot
     return formula_error(config, workload, budget, amount, total, rounds=schedule.rounds)
 
 
-def _handicapped(strategy: Strategy) -> float:
+def with_higher_orders(
+    config: MWEMSettings, workload: Workload, budget: Budget, total: float, amount: float | None = None
+) -> Workload:
+    """The queries of a run: with `MWEM.higher_orders`, all marginals of three attributes too, and of four.
+
+    Those of an order join as long as the error that is predicted for them is small; all of it follows from public and
+    noisy numbers.
+
+    Args:
+        config: The configuration.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run.
+        total: A public guess of the number of records, or a noisy one.
+        amount: Charge of all measurements together; what the budget leaves for them unless given.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
+        >>> pairs = Workload.marginals(Domain(IntegerRange(f"a{i}", 0, 1) for i in range(10)), 2)
+        >>> config = MWEM(higher_orders=True)
+        >>> [with_higher_orders(config, pairs, PureDP(1.0), total).spec for total in (500, 6_000, 50_000)]
+        ['marginals:2', 'marginals:2; marginals:3', 'marginals:2; marginals:3; marginals:4']
+    """
+    domain = workload.domain
+    if not config.higher_orders or domain.size > _LARGEST_RAISED:
+        return workload
+    for order in range(1 + max(2, *map(len, workload.scopes)), min(_HIGHEST_ORDER, len(domain)) + 1):
+        if math.comb(len(domain), order) > _MOST_RAISED:
+            break
+        higher = Workload.marginals(domain, order)
+        error = expected_error(config, higher, budget, total, amount)
+        if error is None or error > _SMALL_ERROR:
+            break
+        workload = workload + higher
+    return workload
+
+
+def _handicapped(strategy: Strategy, records: float) -> float:
     """The predicted error, more of it for one table of everything: fits to such tables take noise for records."""
-    return strategy.mean_error * (_ONE_TABLE if strategy.name == "cells" else 1.0)
+    if strategy.name != "cells":
+        return strategy.mean_error
+    sparse = records < _SPARSE * strategy.goal.workload.domain.size
+    return strategy.mean_error * (_ONE_SPARSE_TABLE if sparse else _ONE_TABLE)
 
 
 def may_be_fixed(config: MWEMSettings, workload: Workload) -> bool:
@@ -511,8 +567,8 @@ def adaptive_error(config: MWEMSettings, fixed: Strategy, unbiased: Sequence[Str
     """Predicted mean error of adaptive rounds, as a share of the records; heuristics with public constants.
 
     Adaptive rounds measure little of what a fixed strategy measures, and guess the rest from it: the more attributes,
-    the more is left to guess. Where a hypothesis holds all marginals of a workload, their error was about ``3 /
-    sqrt(attributes)`` times that of marginals measured beforehand, on generated tables (theory.md section 13). Another
+    the more is left to guess. Where a hypothesis holds all marginals of a workload, their error was about ``4 /
+    sqrt(attributes)`` times that of marginals measured beforehand, on surveys (theory.md section 13). Another
     fixed strategy, as of parities, is better than marginals by the ratio of their unbiased errors.
 
     For other workloads, and trees that cannot hold everything, it falls slowly with the budget: measured on public
@@ -535,7 +591,7 @@ def adaptive_error(config: MWEMSettings, fixed: Strategy, unbiased: Sequence[Str
         >>> few, many = (predicted(workload, ZCDP(0.5), total=total)[0] for total in (500.0, 50_000.0))
         >>> found = predicted(workload, ZCDP(0.5))
         >>> round(adaptive_error(MWEM(), few, found, 500.0), 3), round(adaptive_error(MWEM(), many, found, 50_000.0), 5)
-        (0.027, 0.00027)
+        (0.036, 0.00037)
     """
     workload, budget = fixed.goal.workload, fixed.goal.budget
     whole = all(map(are_tables, workload.families))

@@ -185,6 +185,16 @@ class Algorithm(Protocol):
         """
         return budget
 
+    def asked(self, workload: Workload, budget: Budget, total: float) -> Workload:
+        """The queries that a run answers: those that are asked for, unless an algorithm adds others to them.
+
+        Args:
+            workload: Queries that the release should answer well.
+            budget: Budget of the run, as a run counts it.
+            total: A public guess of the number of records.
+        """
+        return workload
+
     def parameters(self) -> dict[str, Any]:
         """The configuration as plain values, for the release."""
         return plain_parameters(self)

@@ -369,7 +369,7 @@ def plan(
     from hedgerow.algorithms.learning import workload_before
     from hedgerow.algorithms.strategies import predicted
     from hedgerow.domain import caveats_in_words
-    from hedgerow.runs import for_target, workload_over
+    from hedgerow.runs import for_questions, unasked_in_words, workload_over
 
     wanted = options.knowing(options.opened(domain, chosen.columns, accept_draft=True), known)
     data, total = counted.data, counted.number(wanted)
@@ -377,7 +377,7 @@ def plan(
         _check_of_session(questions, target, budgeted)
         _plan_session(shown, session, domain=domain, counted=_Records(data, total), budgeted=budgeted, chosen=chosen)
         return
-    algorithm = for_target(configured.algorithm(), questions.target)
+    algorithm = for_questions(configured.algorithm(), questions.text, questions.target)
     how = chosen.reading()
     asked = workload_before(wanted, partial(workload_over, text=questions.text))
     reading = Reading(asked.domain, how)
@@ -405,6 +405,9 @@ def plan(
     budget = spec_of(solved.budget if solved else budget_of(budgeted)).accounted().budget
     lines, budget_left = learning_of(spec_of(budget))
     planned = algorithm.plan(asked, budget_left, n)
+    asked = algorithm.asked(asked, algorithm.accounted(asked, budget_left), n)
+    if questions.text is None and (joined := unasked_in_words(asked, "")):
+        lines.append(("orders", joined))
     if data is not None and total is not None:  # once the plan is made: free memory, too, depends on the table
         reading.read_data(shown, data)
         shown.note(f"{data} fits its domain; nothing in this plan was read off it")

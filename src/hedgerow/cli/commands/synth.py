@@ -138,7 +138,7 @@ def synth(
           --prior another-region.csv -o synthetic.csv
     """
     from hedgerow.domain import Domain
-    from hedgerow.runs import for_target, noise_of
+    from hedgerow.runs import for_questions, noise_of
 
     how = chosen.reading(show_values=show_values)
     if not (described.domain or described.auto_domain):
@@ -154,7 +154,8 @@ def synth(
     if outline is not wanted and (prior is not None or how.coded):
         raise typer.BadParameter("--prior and --coded need a domain file of which nothing is to be learnt")
     options.warn_of_domain(shown, outline)
-    algorithm = for_target(configured.algorithm(prior_of(prior, outline, how)), questions.target)
+    configured_as = configured.algorithm(prior_of(prior, outline, how))
+    algorithm = for_questions(configured_as, questions.text, questions.target)
     budget, noise = budgeted.budget(between), noise_of(testing.seed)
     spec = questions.spec(wanted, algorithm, budget, how, noise)
     prepare_run(ctx, shown, algorithm, spec.asked, spec.budget)
@@ -229,6 +230,7 @@ def _tell(
         summary_of,
         tables_sentence,
     )
+    from hedgerow.runs import unasked_in_words
 
     paths = output.say_files(files)
     distinct = distinct_records(release)
@@ -240,6 +242,10 @@ def _tell(
     for sentence in filter(None, (release.provenance.left_out, ignored_in_words(release.domain))):
         output.tell(sentence)
     summary = summary_of(release)
+    if release.provenance.parameters.get("higher_orders"):
+        joined = unasked_in_words(release.workload, "; '--workload marginals:2' asks for pairs alone.")
+        if joined:
+            output.tell(joined)
     if release.error is not None:
         output.tell(error_sentence(release))
     filed = None
