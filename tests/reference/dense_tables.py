@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,10 +48,10 @@ class DenseTables:
         """One sum for each."""
         return np.array([float((query.values() * self._marginal(query.scope)).sum()) for query in queries])
 
-    def sample(self, n: int, seed: np.random.Generator, *_: object) -> Ints:
-        """Records of the positive cells, each drawn by itself."""
+    def sample_blocks(self, n: int, seed: np.random.Generator, *_: object) -> Iterator[Ints]:
+        """Records of the positive cells, each drawn by itself; in one block."""
         law = np.maximum(self.cells, 0.0).reshape(-1)
-        return np.stack(np.unravel_index(seed.choice(law.size, n, p=law / law.sum()), self.cells.shape), axis=1)
+        yield np.stack(np.unravel_index(seed.choice(law.size, n, p=law / law.sum()), self.cells.shape), axis=1)
 
     def _marginal(self, clique: Clique) -> Floats:
         if not set(clique) <= set(self.domain.names):

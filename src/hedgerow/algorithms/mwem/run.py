@@ -128,12 +128,11 @@ class MWEMRun:
         if domain.known:  # refused before anything is spent
             check_raked(hypothesis(domain, float(domain.known[0].total)), domain)
         self.total = number_of_records(self.curator, self.charges.total)
-        asked = with_higher_orders(
-            self.config, self.workload, self.curator.budget, self.total, amount=self.charges.rounds
-        )
-        if asked is not self.workload:
-            self.workload = asked
-            self._choose_from(candidates_of(self.config, asked))
+        budget, amount = self.curator.budget, self.charges.rounds
+        asked = with_higher_orders(self.config, self.asked, budget, self.total, amount=amount)
+        if asked is not self.asked:
+            self.asked, self.workload = asked, not_known(asked)
+            self._choose_from(candidates_of(self.config, self.workload))
         self.averager = None
         self.learner: Learner | AnchoredLearner
         if self.config.needs_histogram:
