@@ -12,7 +12,7 @@ import typer
 
 from hedgerow.cli.console import Output, showing_steps
 from hedgerow.cli.declaring import Options, option
-from hedgerow.cli.options import BudgetOptions
+from hedgerow.cli.options import BudgetOptions, SampledBudgetOptions
 from hedgerow.cli.outputs import TABLES_WRITTEN
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.quantities import at_most
@@ -244,7 +244,7 @@ class TargetOptions(Options, panel="Budget"):
     like: Annotated[Path | None, option(metavar="FILE")] = None
     solve_for: Amount = Amount.EPSILON
 
-    def wish(self, given: BudgetOptions, budget_of: Callable[[BudgetOptions], Budget]) -> Wish | None:
+    def wish(self, given: SampledBudgetOptions, budget_of: Callable[[BudgetOptions], Budget]) -> Wish | None:
         """The target that the options describe; None where they describe none.
 
         Args:
@@ -261,6 +261,8 @@ class TargetOptions(Options, panel="Budget"):
             return None
         if (given.epsilon, given.rho, given.mu) != (None, None, None):
             raise typer.BadParameter("a target finds the budget: give neither --epsilon, --rho nor --mu with it")
+        if given.sampled is not None:
+            raise typer.BadParameter("a target finds the budget of a run on all records: leave --sampled out")
         from hedgerow.simulation import Target
 
         def of(found: float) -> Budget:

@@ -9,7 +9,6 @@ import pytest
 from hedgerow import MWEM, Domain, IntegerRange, Workload
 from hedgerow.algorithms import candidates_of, closure, planned_rounds
 from hedgerow.algorithms.mwem import opening
-from hedgerow.algorithms.mwem.opening import annealed_candidates
 from hedgerow.algorithms.mwem.settings import first_rounds, is_annealed, tables_below
 from hedgerow.algorithms.strategies.candidates import MOST_BELOW, QueryWeights, attributes_of, tables_of
 from hedgerow.arrays import Floats
@@ -171,7 +170,7 @@ TRIPLES = Workload.marginals(DOMAIN, 3)
 
 
 def widest(budget: Budget, total: float, workload: Workload = TRIPLES) -> int:
-    return max(map(len, annealed_candidates(MWEM(), workload, budget, budget.limit, total).scopes))
+    return max(map(len, opening.annealed_candidates(MWEM(), workload, budget, budget.limit, total).scopes))
 
 
 def test_wide_tables_are_left_out_where_they_are_noise_in_a_round() -> None:
@@ -185,7 +184,7 @@ def test_wide_tables_are_left_out_where_they_are_noise_in_a_round() -> None:
 
 
 def test_pairs_and_their_levels_stay_and_so_do_boxes() -> None:
-    few = annealed_candidates(MWEM(), TRIPLES, ZCDP(1e-4), 1e-4, 2000.0)
+    few = opening.annealed_candidates(MWEM(), TRIPLES, ZCDP(1e-4), 1e-4, 2000.0)
     assert few == closure(TRIPLES, levels=True, widest=2)
     assert widest(ZCDP(1e-6), 2000.0, Workload.marginals(DOMAIN, 2)) == 2
     assert widest(ZCDP(1e-6), 2000.0, Workload.parse("ranges:a,b,c:9:0; marginals:2", DOMAIN)) == 3

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from hedgerow.service import Anchor, Store, ledger_of
-from hedgerow.service.store import hold_to
+from hedgerow.service import Anchor, Store, hold_to, ledger_of
 from tests.cli.conftest import Place
 from tests.service.serving import Server, serving
 

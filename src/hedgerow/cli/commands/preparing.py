@@ -369,7 +369,7 @@ def plan(
     from hedgerow.algorithms.learning import workload_before
     from hedgerow.algorithms.strategies import predicted
     from hedgerow.domain import caveats_in_words
-    from hedgerow.runs import for_questions, unasked_in_words, workload_over
+    from hedgerow.runs import for_questions, workload_over
 
     wanted = options.knowing(options.opened(domain, chosen.columns, accept_draft=True), known)
     data, total = counted.data, counted.number(wanted)
@@ -390,8 +390,6 @@ def plan(
         return spec_of(described.budget(relation)).budget
 
     wish = target.wish(budgeted, budget_of)
-    if wish is not None and budgeted.sampled is not None:
-        raise typer.BadParameter("a target finds the budget of a run on all records: leave --sampled out")
     if wish is None:
         budget_of(budgeted)  # refuses what is no budget before the table is read
     if data is not None:
@@ -406,8 +404,7 @@ def plan(
     lines, budget_left = learning_of(spec_of(budget))
     planned = algorithm.plan(asked, budget_left, n)
     asked = algorithm.asked(asked, algorithm.accounted(asked, budget_left), n)
-    if questions.text is None and (joined := unasked_in_words(asked, "")):
-        lines.append(("orders", joined))
+    lines += _joined(asked, questions.text)
     if data is not None and total is not None:  # once the plan is made: free memory, too, depends on the table
         reading.read_data(shown, data)
         shown.note(f"{data} fits its domain; nothing in this plan was read off it")
@@ -417,8 +414,16 @@ def plan(
     shown.say()
     lines += [*(solved.lines() if solved else []), *planned.lines(n)]
     told = _tell_plan(shown, asked, lines, predicted(asked, budget_left), n)
-    found = {"target": solved.to_dict()} if solved else {}
-    shown.result({**planned.to_dict(), **told, **found, "guarantee": promise, "total": round(n)})
+    told |= {"target": solved.to_dict()} if solved else {}
+    shown.result({**planned.to_dict(), **told, "guarantee": promise, "total": round(n)})
+
+
+def _joined(asked: Workload, text: str | None) -> list[Line]:
+    """A line about tables that join where no workload is given."""
+    from hedgerow.runs import unasked_in_words
+
+    joined = "" if text is not None else unasked_in_words(asked, "")
+    return [("orders", joined)] if joined else []
 
 
 def _check_of_session(

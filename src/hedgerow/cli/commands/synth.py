@@ -208,6 +208,15 @@ def _exact_errors(table: Table | ScannedTable, release: Release, model: Model) -
     return exact_errors(table, release.workload, release.workload.answers(model))
 
 
+def _joined(release: Release) -> str:
+    """A sentence about tables that joined where no workload was given."""
+    from hedgerow.runs import unasked_in_words
+
+    if not release.provenance.parameters.get("higher_orders"):
+        return ""
+    return unasked_in_words(release.workload, "; '--workload marginals:2' asks for pairs alone.")
+
+
 def _tell(
     output: Output,
     release: Release,
@@ -230,7 +239,6 @@ def _tell(
         summary_of,
         tables_sentence,
     )
-    from hedgerow.runs import unasked_in_words
 
     paths = output.say_files(files)
     distinct = distinct_records(release)
@@ -239,13 +247,9 @@ def _tell(
     output.say(f"spent    {spent_of(release.spent, release.budget.limit, release.budget.unit)}")
     left = registered.tell()
     output.tell(release.guarantee())
-    for sentence in filter(None, (release.provenance.left_out, ignored_in_words(release.domain))):
+    for sentence in filter(None, (release.provenance.left_out, ignored_in_words(release.domain), _joined(release))):
         output.tell(sentence)
     summary = summary_of(release)
-    if release.provenance.parameters.get("higher_orders"):
-        joined = unasked_in_words(release.workload, "; '--workload marginals:2' asks for pairs alone.")
-        if joined:
-            output.tell(joined)
     if release.error is not None:
         output.tell(error_sentence(release))
     filed = None
