@@ -266,7 +266,7 @@ def test_an_extra_brings_what_it_needs_and_no_other(plain: Place, wheel: Path, t
     place = above(plain, tmp_path)
     place.install(f"{wheel}[{extra}]")
     try_extra(place, extra)
-    other = "signing" if extra != "signing" else "service"
+    other = "signing" if extra not in ("signing", "mcp") else "report"  # mcp brings cryptography too
     assert f"pip install 'hedgerow[{other}]'" in place.call("hedgerow", *LACKING[other], fails=True)
 
 

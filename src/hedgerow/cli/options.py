@@ -57,7 +57,7 @@ WorkloadText = Annotated[
         "ranges:age,hours:2000:7, marginals:age*sex,race*sex, marginals:3<=10000 (those of at most 10,000 cells), "
         "marginals:2 @levels (at every mix of levels), marginals:age.10*sex (age at its level of tens), means:pay by "
         "sex*region, correlations:age,pay; several joined by ;",
-        show_default="marginals:2; marginals:1 for one column",
+        show_default="marginals:2, and all tables of 3 and 4 columns that the budget carries",
     ),
 ]
 

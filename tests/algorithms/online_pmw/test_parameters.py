@@ -20,13 +20,7 @@ from hedgerow.algorithms import (
     theorem_rules,
     two_sided_rules,
 )
-from hedgerow.algorithms.online_pmw.parameters import (
-    cheapest_rules,
-    distinguishing_error,
-    noise_margin,
-    two_sided_scales,
-    two_sided_updates,
-)
+from hedgerow.algorithms.online_pmw import parameters
 from hedgerow.algorithms.online_pmw.rules import practical_rules
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, Regime, additive_noise, pure_rho
@@ -71,10 +65,10 @@ def _error_with_a_gaussian_share(n: float, updates: int, share: float, once: boo
 @pytest.mark.parametrize("updates", [1, 10, 1000])
 def test_scales_of_the_two_sided_variant(updates: int) -> None:
     epsilon, delta = 0.7, 1e-7
-    sigma, answer = two_sided_scales(STREAM, PureDP(epsilon), updates, epsilon)
+    sigma, answer = parameters.two_sided_scales(STREAM, PureDP(epsilon), updates, epsilon)
     assert (sigma, answer) == pytest.approx((9 * updates / (4 * epsilon), 9 * updates / epsilon))
     root = math.sqrt(512)
-    sigma, answer = two_sided_scales(STREAM, ApproxDP(epsilon, delta), updates, epsilon)
+    sigma, answer = parameters.two_sided_scales(STREAM, ApproxDP(epsilon, delta), updates, epsilon)
     each = math.sqrt(32 * updates * math.log(2 / delta))
     assert sigma == pytest.approx(each / (root * epsilon / (root + 1)))
     assert answer == pytest.approx(each / (2 * epsilon / (root + 1)))
@@ -92,7 +86,7 @@ def test_error_of_numeric_sparse_is_the_printed_one() -> None:
 def test_threshold_is_twice_the_larger_of_alpha_and_alpha_s(alpha: float, budget: Budget) -> None:
     """Erratum: twice alpha_s alone voids the bound on the updates wherever alpha_s < alpha."""
     rules = two_sided_rules(STREAM, budget, budget.limit, alpha)
-    assert rules.updates == two_sided_updates(STREAM, alpha) == math.floor(4 * math.log(1024) / alpha**2)
+    assert rules.updates == parameters.two_sided_updates(STREAM, alpha) == math.floor(4 * math.log(1024) / alpha**2)
     alpha_s = sparse_error(STREAM, budget, rules.updates)
     assert rules.threshold / 1e6 == pytest.approx(2 * max(alpha, alpha_s))
     assert rules.step == alpha / 2
@@ -105,14 +99,14 @@ def test_threshold_is_twice_the_larger_of_alpha_and_alpha_s(alpha: float, budget
 @pytest.mark.parametrize("updates", [1, 30, 1000, 100_000])
 def test_the_sources_composition_costs_less_in_the_ledger(epsilon: float, delta: float, updates: int) -> None:
     budget = ApproxDP(epsilon, delta)
-    sigma, answer = two_sided_scales(STREAM, budget, updates, epsilon)
+    sigma, answer = parameters.two_sided_scales(STREAM, budget, updates, epsilon)
     spent = updates * (pure_rho(2.0 / sigma) + pure_rho(1.0 / answer))
     assert spent <= budget.limit
 
 
 @pytest.mark.parametrize("updates", [1, 2, 50, 1234])
 def test_the_distinguishing_error_gives_that_many_updates(updates: int) -> None:
-    a = distinguishing_error(STREAM, updates)
+    a = parameters.distinguishing_error(STREAM, updates)
     assert math.floor(STREAM.log_cells / (2 * a * a)) == updates
 
 
@@ -149,8 +143,8 @@ def test_rules_come_back_from_a_file(rules: Rules, budget: Budget) -> None:
 @pytest.mark.parametrize(("rules", "budget"), [case for case in all_rules() if case[0].variant != "4a"])
 def test_the_bound_adds_up(rules: Rules, budget: Budget) -> None:
     """a + 2 alpha_t with all noises below their bounds except with probability beta."""
-    a = distinguishing_error(STREAM, rules.updates) * 1e7
-    margin = noise_margin(STREAM, rules.watch, rules.draws, _last(rules))
+    a = parameters.distinguishing_error(STREAM, rules.updates) * 1e7
+    margin = parameters.noise_margin(STREAM, rules.watch, rules.draws, _last(rules))
     assert rules.error == pytest.approx(a + 2 * margin)
     last = 1 if rules.queries is not None else STREAM.queries
     assert rules.threshold_at(last) == pytest.approx(a + margin, abs=1.0)
@@ -169,7 +163,7 @@ def _last(rules: Rules) -> float:
 def test_risks_of_an_endless_stream_add_up() -> None:
     """The threshold of query j allows the probability 6 beta / (3 pi^2 j^2); these sum to beta / 3."""
     rules = best_rules(replace(STREAM, records=1e7), PURE, 1.0, "pay-as-you-go")
-    a = distinguishing_error(STREAM, rules.updates) * 1e7
+    a = parameters.distinguishing_error(STREAM, rules.updates) * 1e7
     secret = rules.watch.threshold_scale * math.log(3 * rules.updates / STREAM.beta)
     risks = [math.exp(-(rules.threshold_at(j) - 1 - a - secret) / rules.watch.test_scale) for j in range(1, 20_000)]
     assert 0.9 * STREAM.beta / 3 < sum(risks) <= STREAM.beta / 3 * 1.001
@@ -213,7 +207,7 @@ def test_an_uncertain_number_of_records_is_added_to_thresholds_and_errors() -> N
 def test_a_target_is_met_with_as_little_as_possible(variant: Variant) -> None:
     budget: Budget = APPROXIMATE if variant == "4b" else PURE
     stream = replace(STREAM, records=1e7)
-    found = cheapest_rules(stream, budget, budget.limit, variant, target=0.1)
+    found = parameters.cheapest_rules(stream, budget, budget.limit, variant, target=0.1)
     assert found.error is not None
     assert 0.0999e7 < found.error <= 0.1e7
     assert found.spending(budget.regime) < 0.5 * budget.limit
@@ -224,7 +218,7 @@ def test_a_target_is_met_with_as_little_as_possible(variant: Variant) -> None:
 
 def test_a_target_out_of_reach_names_the_records_that_it_needs() -> None:
     with pytest.raises(ConfigError, match="48,842 records") as caught:
-        cheapest_rules(replace(STREAM, records=48_842.0), PURE, 1.0, "4c", target=0.1)
+        parameters.cheapest_rules(replace(STREAM, records=48_842.0), PURE, 1.0, "4c", target=0.1)
     assert "1.2e+06 records" in caught.value.remedy
 
 
@@ -348,7 +342,7 @@ def test_the_source_has_no_scales_for_a_part_of_an_approximate_budget() -> None:
 
 def test_the_source_s_variant_meets_a_target_with_the_whole_epsilon() -> None:
     stream = replace(STREAM, records=1e10)
-    assert cheapest_rules(stream, PURE, 1.0, "4a", target=0.2) == best_rules(stream, PURE, 1.0, "4a")
+    assert parameters.cheapest_rules(stream, PURE, 1.0, "4a", target=0.2) == best_rules(stream, PURE, 1.0, "4a")
 
 
 def test_no_number_of_records_is_needed_below_one() -> None:
@@ -361,5 +355,21 @@ def test_a_target_that_no_number_of_records_reaches_is_refused_without_one() -> 
     budget = PureDP(1.0)
     assert required_records(STREAM, budget, 1.0, "4c", target=1e-30) == math.inf
     with pytest.raises(ConfigError) as caught:
-        cheapest_rules(STREAM, budget, 1.0, "4c", target=1e-30)
+        parameters.cheapest_rules(STREAM, budget, 1.0, "4c", target=1e-30)
     assert caught.value.remedy == "aim higher than 1e-30; without a target the session does what it can"
+
+
+def test_no_target_makes_the_search_walk_through_all_numbers_of_updates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 10^17 records more updates are better without end; the search looks at no more than 2^24."""
+    asked: list[int] = []
+    rules = parameters.theorem_rules
+
+    def counted(stream: Stream, budget: Budget, amount: float, variant: Variant, updates: int) -> Rules | None:
+        asked.append(updates)
+        return rules(stream, budget, amount, variant, updates)
+
+    monkeypatch.setattr(parameters, "theorem_rules", counted)
+    for target in (1e-30, 1e-300):
+        assert required_records(STREAM, ZCDP(0.1), 0.1, "4b", target=target) == math.inf
+    assert max(asked) == 2**24
+    assert len(asked) < 30_000

@@ -137,15 +137,19 @@ def best_rules(stream: Stream, budget: Budget, amount: float, variant: Variant) 
 
 
 def _smallest(rules: Callable[[int], Rules | None]) -> Rules | None:
-    """The rules with the smallest error: a geometric grid of the numbers of updates, then ever finer ones."""
+    """The rules with the smallest error: a geometric grid of the numbers of updates, then ever finer ones.
+
+    More than 2^24 updates are not looked at: tables that would bear them have more records than any has.
+    """
 
     def error(found: Rules | None) -> float:
         return math.inf if found is None or found.error is None else found.error
 
-    best = min((rules(2**power) for power in range(24)), key=error)
+    most = 2**24
+    best = min((rules(2**power) for power in range(25)), key=error)
     reach = best.updates if best is not None else 0
     while best is not None and reach > 0:
-        near = {max(1, best.updates + step * reach // 4) for step in (-4, -3, -2, -1, 1, 2, 3, 4)}
+        near = {min(max(1, best.updates + step * reach // 4), most) for step in (-4, -3, -2, -1, 1, 2, 3, 4)}
         better = min((rules(updates) for updates in sorted(near)), key=error)
         best, reach = (better, reach) if error(better) < error(best) else (best, reach // 2)
     return best

@@ -368,7 +368,6 @@ def plan(
     """
     from hedgerow.algorithms.learning import workload_before
     from hedgerow.algorithms.strategies import predicted
-    from hedgerow.domain import caveats_in_words
     from hedgerow.runs import for_questions, workload_over
 
     wanted = options.knowing(options.opened(domain, chosen.columns, accept_draft=True), known)
@@ -405,17 +404,14 @@ def plan(
     planned = algorithm.plan(asked, budget_left, n)
     asked = algorithm.asked(asked, algorithm.accounted(asked, budget_left), n)
     lines += _joined(asked, questions.text)
+    lines += [*(solved.lines() if solved else []), *planned.lines(n)]
     if data is not None and total is not None:  # once the plan is made: free memory, too, depends on the table
         reading.read_data(shown, data)
         shown.note(f"{data} fits its domain; nothing in this plan was read off it")
     _warn(shown, algorithm, wanted, asked, budget=budget, total=n)
-    promise = budget.statement() + caveats_in_words(asked.domain)
-    shown.tell(promise)
-    shown.say()
-    lines += [*(solved.lines() if solved else []), *planned.lines(n)]
-    told = _tell_plan(shown, asked, lines, predicted(asked, budget_left), n)
+    told = _tell_plan(shown, asked, budget.statement(), lines, predicted(asked, budget_left), total=n)
     told |= {"target": solved.to_dict()} if solved else {}
-    shown.result({**planned.to_dict(), **told, "guarantee": promise, "total": round(n)})
+    shown.result({**planned.to_dict(), **told, "total": round(n)})
 
 
 def _joined(asked: Workload, text: str | None) -> list[Line]:
@@ -477,18 +473,22 @@ def _warn(
 
 
 def _tell_plan(
-    shown: Output, asked: Workload, lines: Sequence[Line], fixed: Sequence[Strategy], total: float
+    shown: Output, asked: Workload, statement: str, lines: Sequence[Line], fixed: Sequence[Strategy], *, total: float
 ) -> dict[str, Any]:
-    """Say what a plan tells beside its guarantee, and hand back what of it programs are told."""
+    """Say what a plan tells, and hand back what of it programs are told."""
     from hedgerow.algorithms.strategies import prediction_lines
-    from hedgerow.domain import feasible_records
+    from hedgerow.domain import caveats_in_words, feasible_records
 
+    promise = statement + caveats_in_words(asked.domain)
+    shown.tell(promise)
+    shown.say()
     for word, sentence in [*_about(asked), *lines, *prediction_lines(fixed, max(1.0, total))]:
         shown.say(f"{word:8} {sentence}")
     return {
         "feasible": feasible_records(asked.domain),
         "constraints": [rule.text for rule in asked.domain.constraints],
         "fixed": [each.to_dict() for each in fixed],
+        "guarantee": promise,
     }
 
 
