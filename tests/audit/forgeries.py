@@ -49,7 +49,7 @@ PASSES: tuple[Pass, ...] = (
         r"event of .*: told twice|ledger/events: the last told twice|event of .*/charge: larger|"
         r"budget/epsilon: larger|ledger/limit: smaller|event of quantiles(/|: )values larger.*|"
         r"event of quantiles/values: larger",
-        "An event is told twice, a charge is raised, a limit lowered",
+        "An event is listed twice, a charge is raised, a limit lowered",
         "More is charged than was drawn, or less is promised than was paid for.",
     ),
     Pass(
@@ -67,7 +67,7 @@ PASSES: tuple[Pass, ...] = (
         rf"event of ({_CHOICE}): (scale larger|sensitivity smaller), priced anew|"
         r"event of labels(/threshold_scale: larger|: threshold_scale larger, priced anew)|"
         r"event of records(/scale: larger|: scale larger, priced anew|: of another file)",
-        "A choice, a threshold or the number of records is told to have had more noise, and to have cost less",
+        "A choice, a threshold or the number of records is said to have had more noise, and to have cost less",
         "A file holds what was chosen and what the number was, not how much noise they were drawn with. (A smaller "
         "sensitivity passes only as far as the weights of the workload allow it.)",
     ),
@@ -93,8 +93,8 @@ PASSES: tuple[Pass, ...] = (
         r"measurements: (the first left out|of another file)|(epochs|known): of another file|measured: .*|"
         r"tests: (larger|of another file)|"
         r"provenance/parameters/stopped: flipped",
-        "Fewer rounds, answers or epochs are told, or more tests",
-        "Less is told than was paid for, or more of what costs nothing.",
+        "Fewer rounds, answers or epochs are listed, or more tests",
+        "Less is listed than was paid for, or more of what costs nothing.",
     ),
     Pass(
         r"(model|workload|domain|counted|total|measured|measurements/#/target|error/(mean|maximum|unit))(/.*)?: .*|"

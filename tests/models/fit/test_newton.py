@@ -221,6 +221,31 @@ def test_proximal_fits_of_parities_alone_are_solved_exactly() -> None:
     np.testing.assert_allclose(cells_of(models[0]), cells_of(models[1]), rtol=1e-9)
 
 
+def test_a_parity_that_is_far_off_is_fitted_for_longer() -> None:
+    """A column that is the parity of three others, which parities of fewer attributes do not show."""
+    domain = domain_of(*(2,) * 6)
+    rng = np.random.default_rng(4)
+    odd = domain.names[:4]
+    found = [
+        Measurement(
+            Parity(domain, scope), np.array([TOTAL * (scope == odd) + rng.normal(0.0, 20.0)]), NoiseKind.GAUSSIAN, 20.0
+        )
+        for size in range(1, 5)
+        for scope in itertools.combinations(domain.names, size)
+    ]
+    fits = {}
+    for adapted in (False, True):
+        model = Histogram(domain, TOTAL)
+        refit(model, found, Proximal(adapted=adapted))
+        fits[adapted] = np.array([float(m.target.of_table(model.marginals([m.target.scope])[0])[0]) for m in found])
+    place = next(i for i, measured in enumerate(found) if measured.target.scope == odd)
+    answers = np.array([float(measured.values[0]) for measured in found])
+    assert answers[place] - fits[False][place] > 80.0
+    assert abs(answers[place] - fits[True][place]) <= 80.0
+    others = np.arange(len(found)) != place
+    assert np.square(fits[True][others]).mean() <= 1.2 * np.square(fits[False][others]).mean()
+
+
 def test_parities_of_more_attributes_are_fitted_more_loosely() -> None:
     """Fixed seeds: what attributes alone imply is nearly all there is, and the noise of triples is kept out."""
     bits, sigma = domain_of(*[2] * 6), 40.0

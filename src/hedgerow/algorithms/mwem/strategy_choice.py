@@ -56,9 +56,8 @@ _FEW_TOLD = 4.0
 _ADAPTED, _FALL = 0.1, 0.4
 """The same of rounds that no tree holds together, where a fixed strategy errs by all records; its power after that."""
 
-_ONE_TABLE, _ONE_SPARSE_TABLE, _SPARSE = 1.25, 1.8, 10.0
-"""Factor by which one table of everything must be better than smaller ones; the same where there are fewer records a
-cell than the third number says."""
+_ONE_TABLE = ((1.0, 4.0), (10.0, 1.8), (math.inf, 1.25))
+"""Factors by which one table of everything must be better than smaller ones, up to so many records a cell."""
 
 _KEPT = 8
 """Strategies of which it is kept whether trees hold them: those of all regimes measure the same."""
@@ -464,8 +463,8 @@ def _handicapped(strategy: Strategy, records: float) -> float:
     """The predicted error, more of it for one table of everything: fits to such tables take noise for records."""
     if strategy.name != "cells":
         return strategy.mean_error
-    sparse = records < _SPARSE * strategy.goal.workload.domain.size
-    return strategy.mean_error * (_ONE_SPARSE_TABLE if sparse else _ONE_TABLE)
+    each = records / strategy.goal.workload.domain.size
+    return strategy.mean_error * next(factor for most, factor in _ONE_TABLE if each < most)
 
 
 def may_be_fixed(config: MWEMSettings, workload: Workload) -> bool:

@@ -35,6 +35,10 @@ LARGEST_TRANSFORM = 2**20
 _LONGEST = 1e8
 """A longer step would give multipliers that only rounding decides."""
 _ROUNDING = 1e-14
+_SURE = 1.0 - 1e-9
+"""The largest answer that a finite multiplier is taken for."""
+_FAR = 4.0
+"""Distance from a noisy answer up to which noise explains it, in standard deviations: thousands may be measured."""
 _SUFFICIENT = 1e-4
 _HALVINGS = 40
 _LOOSEST, _MOST_PRODUCTS = 0.1, 1000
@@ -55,6 +59,8 @@ class Newton:
         steps: Number of equal steps. One alone is a ridge, which holds back even what is certain.
         iterations: Most iterations of a step.
         tolerance: Largest entry of the gradient, a difference of answers in fractions, with which a step is done.
+        refits: Fits with longer steps for parities that were left further from their answers than noise explains, at
+            most; see `stopping.held_back`.
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
@@ -73,6 +79,7 @@ class Newton:
     steps: int = 2
     iterations: int = 100
     tolerance: float = 1e-10
+    refits: int = 0
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -95,14 +102,24 @@ class Newton:
                 remedy="use Proximal() or Sweeps()",
             )
         task = _Task(model, measurements, self.c, self.fall)
-        state = task.at(np.zeros(len(task.scopes)), np.zeros(len(task.scopes)), task.lengths / self.steps)
-        for _ in range(self.steps):
-            state = self._solved(task, task.at(state.multipliers, state.multipliers, state.lengths))
+        state = self._stepped(task, task.lengths)
+        for _ in range(self.refits):
+            missing = task.missing(state)
+            if not missing.any():
+                break
+            task.lengths = np.minimum(task.lengths + missing, _LONGEST)
+            state = self._stepped(task, task.lengths)
         tables = {
             scope: multiplier * Parity(model.domain, scope).values()
             for scope, multiplier in zip(task.scopes, state.multipliers, strict=True)
         }
         model.reweigh_all(Potentials(tables), task.logits(state.multipliers))
+
+    def _stepped(self, task: _Task, lengths: Floats) -> _State:
+        state = task.at(np.zeros(len(task.scopes)), np.zeros(len(task.scopes)), lengths / self.steps)
+        for _ in range(self.steps):
+            state = self._solved(task, task.at(state.multipliers, state.multipliers, state.lengths))
+        return state
 
     def _solved(self, task: _Task, state: _State) -> _State:
         for _ in range(self.iterations):
@@ -183,12 +200,24 @@ class _Task:
         self.scopes = list(weights)
         self.targets = np.clip([sums[scope] / weights[scope] for scope in self.scopes], -1.0, 1.0)
         lengths = [c * fall ** (len(scope) - 1) * math.sqrt(weights[scope]) for scope in self.scopes]
-        self.lengths = np.minimum(lengths, _LONGEST)
+        self.lengths: Floats = np.minimum(lengths, _LONGEST)
+        self.sigmas: Floats = np.array([weights[scope] for scope in self.scopes]) ** -0.5
         attributes = model.domain.clique(name for scope in self.scopes for name in scope)
         bits = {name: 1 << i for i, name in enumerate(reversed(attributes))}
         self.places: Ints = np.array([sum(bits[name] for name in scope) for scope in self.scopes], np.int64)
         with np.errstate(divide="ignore"):
             self.start: Floats = np.log(model.marginals([attributes])[0].reshape(-1) / model.total)
+
+    def missing(self, state: _State) -> Floats:
+        """Lengths that would end one standard deviation from the answers, for those that noise does not explain.
+
+        A parity alone whose answer is p has the multiplier ``atanh(p)``, and a step of length t adds ``t (y - p)``.
+        """
+        answers = state.transform[self.places]
+        residuals = self.targets - answers
+        ends = self.targets - np.copysign(self.sigmas, residuals)
+        to_end = np.abs(np.arctanh(np.clip(ends, -_SURE, _SURE)) - np.arctanh(np.clip(answers, -_SURE, _SURE)))
+        return np.where(np.abs(residuals) > _FAR * self.sigmas, to_end / self.sigmas, 0.0)
 
     def logits(self, multipliers: Floats) -> Floats:
         """Log-factors of all cells, shape ``(cells,)``."""

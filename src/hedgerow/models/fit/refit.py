@@ -183,10 +183,12 @@ def _fit_adapted(model: Model, measurements: Sequence[Measurement], rule: Proxim
     ):
         length = stopped(model, measurements, partial(_go_on, replace(rule, polish=_POLISH)))
         rule = replace(rule, c=length * rule.c)
+    if isinstance(model, Histogram) and solvable(measurements):
+        model.reset()
+        Newton(_PARITIES * rule.c, _FALL, refits=_REFITS).fit(model, measurements)
+        return
     if length == 1.0:
         _fit(model, measurements, rule)
-    if isinstance(model, Histogram) and solvable(measurements):  # parities hold none of the others back
-        return
     lengths = np.array([rule.longest([measured], model.total) for measured in measurements])
     longer = held_back(model, measurements, lengths)
     factors = np.ones(len(measurements))
