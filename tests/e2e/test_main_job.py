@@ -58,7 +58,8 @@ def test_adult_by_the_command_line_and_by_python(tmp_path: Path) -> None:
 
     table = hedgerow.read_table(data, domain, columns=columns)
     workload = hedgerow.Workload.marginals(table.domain, order=2)
-    release = hedgerow.MWEM().run(table, workload, hedgerow.ApproxDP(epsilon=1.0, delta=1e-9))
+    algorithm = hedgerow.MWEM(higher_orders=True)
+    release = algorithm.run(table, workload, hedgerow.ApproxDP(epsilon=1.0, delta=1e-9))
     loaded = hedgerow.Release.load(tmp_path / "s.release")
     assert loaded.workload == release.workload
     assert loaded.budget == release.budget
