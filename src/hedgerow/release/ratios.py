@@ -33,7 +33,8 @@ class RatioSet:
         high: The upper end; that of the lower ray.
 
     Example:
-        >>> RatioSet(2.0, 5.0).within(0.0, 1.0), RatioSet(0.4, -3.0).within(0.0, 1.0), RatioSet(0.4, 0.2).within(0, 1)
+        >>> sets = RatioSet(2.0, 5.0), RatioSet(0.4, -3.0), RatioSet(0.4, 0.2)
+        >>> tuple(each.within(0.0, 1.0) for each in sets)
         ((1.0, 1.0), (0.4, 1.0), (0.0, 1.0))
     """
 
@@ -97,7 +98,7 @@ def ratio_set(bound: Bound) -> RatioSet | None:
         ...     return *told.ends(0.05), told
         >>> found = ratio_set(bound)
         >>> round(found.low, 2), round(found.high, 2)
-        (0.32, 0.7)
+        (0.33, 0.7)
     """
     probes = [bound(1.0, 0.0), bound(0.0, 1.0), bound(math.sqrt(0.5), math.sqrt(0.5))]
     told = [each for each in probes if each is not None]
