@@ -100,9 +100,7 @@ def test_intervals_hold_the_truth(target: Target) -> None:
     """Of 24 coefficients of 12 releases intervals of 95 % hold nearly all; those of the file are shorter."""
     held, widths = 0, 0.0
     for seed in range(12):
-        found = regress(
-            made(seed=seed), "rich ~ age + sex", "logistic", target=target, replicates=20, seed=seed
-        )
+        found = regress(made(seed=seed), "rich ~ age + sex", "logistic", target=target, replicates=20, seed=seed)
         truth = 0.8 * 0.96  # school is left out, so that the coefficient of a man shrinks a little
         held += int(found.estimate.low[2] <= truth <= found.estimate.high[2])
         held += int(found.estimate.low[1] <= 0.1 * 0.96 <= found.estimate.high[1])
