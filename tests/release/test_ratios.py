@@ -99,7 +99,9 @@ def test_sets_that_are_no_interval_are_told_as_they_are() -> None:
     assert rays.within(-math.inf, math.inf) == (rays.low, rays.high)
     assert rays.within(0.0, math.inf) == (rays.low, math.inf)
     assert rays.within(-50.0, 50.0) == (-50.0, 50.0)
-    assert RatioSet(2.0, 5.0).within(0.0, 1.0) == (1.0, 1.0)
+    assert RatioSet(2.0, 5.0).within(0.0, 1.0) == (0.0, 1.0)
+    assert RatioSet(2.0, 5.0).estimate(3.0, 0.4, 1.0, (0.0, 1.0)) == Estimate(0.4, 0.0, 1.0)
+    assert RatioSet(0.5, 5.0).estimate(3.0, 0.0, 1.0, (0.0, 1.0)) == Estimate(1.0, 0.5, 1.0)
     assert rays.estimate(0.0, 0.0, 1.0, (-math.inf, math.inf)).value in (rays.low, rays.high)
     assert rays.estimate(9.0, 0.0, 1.0, (0.0, math.inf)) == Estimate(9.0, rays.low, None)
     assert everything is not None

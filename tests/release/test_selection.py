@@ -19,7 +19,7 @@ from hedgerow.domain import Binned, Categorical, Decimals, Domain, IntegerRange,
 from hedgerow.errors import QueryError
 from hedgerow.privacy import PureDP, SeededNoise
 from hedgerow.queries import Groups, LinearQuery, Neighbours, Workload, parse_select
-from hedgerow.release import CountAnswerer, Estimate, column_summaries, select, select_from
+from hedgerow.release import CountAnswerer, Estimate, column_summaries, group_numbers, select, select_from
 from tests.privacy.mutants import Mutant, Patch, killed
 from tests.privacy.tables import DenseCounts
 
@@ -281,3 +281,15 @@ def _table(domain: Domain) -> Table:
 def _release(domain: Domain):  # type: ignore[no-untyped-def]
     budget = PureDP(8.0, Neighbours.ADD_REMOVE)
     return MWEM(rounds=1).run(_table(domain), Workload.marginals(domain, 2), budget, noise=SeededNoise(0))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"), [(-9.0, -2.0, (0.0, 1.0)), (2.0, 3.0, (0.0, 1.0)), (0.5, 3.0, (0.5, 1.0))]
+)
+def test_an_interval_beside_what_is_possible_says_no_more_than_that(
+    low: float, high: float, expected: tuple[float, float]
+) -> None:
+    """Noise was larger than intervals allow for; an end of the range with no width would be a lie."""
+    found = group_numbers._within(0.25, low, high, (0.0, 1.0))
+    assert (found.low, found.high) == expected
+    assert found.value == max(0.25, expected[0])

@@ -107,7 +107,8 @@ class Statement:
             value = min(held.value / max(records.value, 1.0), 1.0)
             if None in (records.low, records.high, held.low, held.high):
                 return Estimate(value, None, None)
-            return _within(value, _low(held) / max(_high(records), 1.0), min(_ratio(_high(held), _low(records)), 1.0))
+            low, high = _low(held) / max(_high(records), 1.0), _ratio(_high(held), _low(records))
+            return _within(value, low, high, (0.0, 1.0))
         size = max(self.asked.guess(self.groups.cell(row)), 1e-300)
         centre = self.asked.guess(less(1.0, 0.0)) / size
         self.sources["release"] += 1
@@ -167,9 +168,8 @@ class GroupNumbers:
             if records.low is None or records.high is None or least is None or most is None:
                 return Estimate(value, None, None)
             lows, highs = ([end * count for count in (records.low, records.high)] for end in (self.first, self.last))
-            return _within(
-                value, min(lows) + self.span * max(0.0, least), min(max(lows) + self.span * most, max(highs))
-            )
+            low, high = min(lows) + self.span * least, max(lows) + self.span * most
+            return _within(value, low, high, (min(lows), max(highs)))
 
         return told
 
@@ -186,7 +186,7 @@ class GroupNumbers:
                 return Estimate(value, None, None)
             low = centre + self.span * _ratio(least, records.low if least < 0.0 else max(records.high, 1.0))
             high = centre + self.span * _ratio(most, records.low if most > 0.0 else max(records.high, 1.0))
-            return _within(value, max(low, self.first), min(high, self.last))
+            return _within(value, low, high, (self.first, self.last))
 
         return told
 
@@ -242,7 +242,8 @@ class GroupNumbers:
             value = self.numbers.inside(place, (wanted - below) / here)
             if ends is None:
                 return Estimate(value, None, None)
-            return _within(value, float(self.numbers.low[ends[0]]), float(self.numbers.high[ends[1]]))
+            low, high = float(self.numbers.low[ends[0]]), float(self.numbers.high[ends[1]])
+            return _within(value, low, high, (self.first, self.last))
 
         return told
 
@@ -388,8 +389,8 @@ class GroupNumbers:
                 nearest = _ratio(max(low, -high, 0.0), many) ** 2
                 lower = offset + _ratio(small, fewest if small < 0.0 else many) - furthest
                 upper = offset + _ratio(large, fewest if large > 0.0 else many) - nearest
-                upper = min(upper, 0.25)  # of numbers in an interval of length 1
-                found = _within(value, self.span**2 * max(lower, 0.0), self.span**2 * max(upper, 0.0))
+                known = 0.0, 0.25 * self.span**2  # of numbers in an interval of this length
+                found = _within(value, self.span**2 * lower, self.span**2 * upper, known)
             return found.root() if root else found
 
         return told
@@ -452,6 +453,9 @@ def _high(found: Estimate) -> float:
     return math.inf if found.high is None else found.high
 
 
-def _within(value: float, low: float, high: float) -> Estimate:
-    low, high = min(low, high), max(low, high)
+def _within(value: float, low: float, high: float, known: tuple[float, float]) -> Estimate:
+    """A number in its interval, as far as that lies where the number is known to be; else in all of this range."""
+    low, high = max(min(low, high), known[0]), min(max(low, high), known[1])
+    if low > high:
+        low, high = known
     return Estimate(min(max(value, low), high), low, high)

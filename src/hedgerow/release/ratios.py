@@ -35,7 +35,7 @@ class RatioSet:
     Example:
         >>> sets = RatioSet(2.0, 5.0), RatioSet(0.4, -3.0), RatioSet(0.4, 0.2)
         >>> tuple(each.within(0.0, 1.0) for each in sets)
-        ((1.0, 1.0), (0.4, 1.0), (0.0, 1.0))
+        ((0.0, 1.0), (0.4, 1.0), (0.0, 1.0))
     """
 
     low: float
@@ -44,14 +44,16 @@ class RatioSet:
     def within(self, least: float, most: float) -> tuple[float, float]:
         """The set in a range: two rays stay two where the range has no end, and are the whole range where it has.
 
-        Where nothing of the set lies in the range, both ends are those next to it.
+        Where nothing of the set lies in the range, noise was larger than intervals allow for, and the range is all that
+        is known.
 
         Args:
             least: Lower end of the range.
             most: Upper end.
         """
         if self.low <= self.high:
-            return min(max(self.low, least), most), max(min(self.high, most), least)
+            low, high = max(self.low, least), min(self.high, most)
+            return (low, high) if low <= high else (least, most)
         below, above = self.high >= least, self.low <= most
         if below == above:
             bounded = math.isfinite(least) and math.isfinite(most)
@@ -62,8 +64,8 @@ class RatioSet:
         """The set with a number in it.
 
         Args:
-            value: The number; the nearest one of the set is told.
-            centre: Where ratios count from.
+            value: The number; the nearest one of the set is told, or the centre where the set says nothing.
+            centre: Where ratios count from: the number of the hypothesis.
             unit: What they count in, above 0.
             bounds: The range in which the number is known to be.
 
@@ -72,6 +74,8 @@ class RatioSet:
         """
         low, high = self.within(*((end - centre) / unit for end in bounds))
         low, high = centre + unit * low, centre + unit * high
+        if self.low <= self.high and not (low <= centre + unit * self.high and centre + unit * self.low <= high):
+            value = centre
         if low <= high:
             value = min(max(value, low), high)
         elif high < value < low:
