@@ -48,6 +48,7 @@ FILE_EXAMPLES = {
     "order": "attributes: {age: {min: 0, max: 110}, sex: [F, M]}\norder: [sex]",
     "draft": "attributes: {age: {min: 17, max: 90}}\ndraft: true",
     "trusted_types": "attributes: {age: {min: 17, max: 90}}\ntrusted_types: true",
+    "known": "attributes: {sex: [F, M]}\nknown: [500, {columns: [sex], counts: [260, 240]}]",
 }
 """A whole file for each key of a file."""
 KEY_EXAMPLES = {

@@ -161,8 +161,8 @@ class _Tools:
 
     def list_data_sets(self) -> CallToolResult:
         """List the data sets that can be asked, each with the privacy guarantee of the people in it."""
-        source, conversation = self._current()
-        return _told(source.data_sets(), left=conversation.left())
+        tables, conversation = self._current()
+        return _told(tables.data_sets(), left=conversation.left())
 
     def describe_columns(
         self,
@@ -187,8 +187,8 @@ class _Tools:
 
     def budget_left(self, data_set: _Name) -> CallToolResult:
         """Tell the guarantee of a data set, its budget, your limits, and what is left to this conversation."""
-        source, conversation = self._current()
-        return _told(source.budget(data_set), left=conversation.left())
+        tables, conversation = self._current()
+        return _told(tables.budget(data_set), left=conversation.left())
 
     def ask(
         self,
@@ -211,8 +211,8 @@ class _Tools:
 
         A statement that can cost more corrections than you accept is refused with its price, and nothing is spent.
         """
-        source, conversation = self._current()
-        price = source.price(data_set, sql)
+        tables, conversation = self._current()
+        price = tables.price(data_set, sql)
         told = {"price": asdict(price) | {"in_words": str(price)}}
         if dry_run:
             return _told({}, **told, left=conversation.left())
@@ -227,7 +227,7 @@ class _Tools:
                 remedy=f"decide whether it is worth that, and ask again with corrections={price.corrections}",
             )
         conversation.hold(price)
-        found = source.select(data_set, sql, confidence)
+        found = tables.select(data_set, sql, confidence)
         paid = found.sources.get("data", 0)
         conversation.give_back(price, questions=sum(found.sources.values()), corrections=paid)
         told |= {"paid": {"corrections": paid, "cost": found.charged, "unit": price.unit}}

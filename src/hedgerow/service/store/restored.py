@@ -76,11 +76,11 @@ def hold_to(store: Store, anchor: Anchor, *, accept: bool = False) -> Departures
     return found
 
 
-def restore(source: Store, target: Store, anchor: Anchor | None, *, nothing_since: bool = False) -> list[str]:
+def restore(backup: Store, target: Store, anchor: Anchor | None, *, nothing_since: bool = False) -> list[str]:
     """Copy a backup into an empty store, and close in the same step what may have been asked since.
 
     Args:
-        source: The backup.
+        backup: The store that is copied.
         target: The empty store; of either kind, and without the anchor.
         anchor: The anchor of the store that was lost; it says which data sets were asked since.
         nothing_since: Whether somebody vouches that nothing was asked since. Without that and an anchor, all data sets
@@ -93,13 +93,13 @@ def restore(source: Store, target: Store, anchor: Anchor | None, *, nothing_sinc
         ConfigError: There is no such anchor.
         StoreError: The target is not empty, or one of them fails.
     """
-    closing = [] if nothing_since else [each.name for each in source.data_sets()]
+    closing = [] if nothing_since else [each.name for each in backup.data_sets()]
     if anchor is not None:
         said = anchor.read()
         if said is None:
             raise ConfigError(f"there is no anchor {anchor.path}", remedy="name the file that the server wrote")
-        closing = list(departures(source, said).older)
-    source.copy_to(target, closing=closing)
+        closing = list(departures(backup, said).older)
+    backup.copy_to(target, closing=closing)
     return closing
 
 

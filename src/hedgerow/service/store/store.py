@@ -102,13 +102,13 @@ class Store(People, Sessions, Lists):
             StoreError: The other store is not empty, or one of them fails.
         """
         number = 0
-        with self._database.reading() as source, target._writing() as writing:
+        with self._database.reading() as reading, target._writing() as writing:
             into = writing.connection
             if any(into.execute(select(table).limit(1)).first() for table in (PEOPLE, DATA_SETS)):
                 raise StoreError("the store is not empty", remedy="give the address of a new one")
             for table in METADATA.sorted_tables:
                 into.execute(delete(table))  # what a new store begins with
-                rows = source.execution_options(yield_per=_AT_A_TIME).execute(select(table)).mappings()
+                rows = reading.execution_options(yield_per=_AT_A_TIME).execute(select(table)).mappings()
                 for some in rows.partitions():
                     into.execute(insert(table), [dict(row) for row in some])
                     number += len(some)
