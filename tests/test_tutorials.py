@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, timedelta
@@ -31,8 +32,8 @@ RELEASES = ("first-release.md", "received-release.md")
 PUBLISHED = {"synthetic.csv", "people.release", "report.html", "custodian.pub"}
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```', flags=re.DOTALL | re.MULTILINE)
 GUIDES = (
-    *("answers", "domain-file", "filters", "linked-tables", "persons", "plans", "priors", "records", "registers"),
-    *("server-recovery", "signing", "tables-in-place", "weights"),
+    *("answers", "control-totals", "domain-file", "filters", "linked-tables", "persons", "plans", "priors"),
+    *("records", "registers", "server-recovery", "signing", "tables-in-place", "weights"),
 )
 FOLLOWED = {
     *(*FIRST, *RELEASES, "analyst.md", "researcher.md"),
@@ -325,6 +326,17 @@ def test_the_guides_about_who_counts(page: str, name: str, words: str, tmp_path:
         visits = csv_of(tmp_path / "visits.csv")
         kept = sum(row["emergency"] == "true" and int(row["stay_days"]) >= 2 for row in visits)
         assert len(csv_of(tmp_path / "emergencies.csv")) == pytest.approx(kept, rel=0.05)
+
+
+def test_the_guide_about_control_totals(tmp_path: Path) -> None:
+    printed = follow(steps("guide/control-totals.md"), tmp_path)
+    known = {(row["sex"], row["income"]): int(row["count"]) for row in csv_of(tmp_path / "sex_by_income.csv")}
+    rows = csv_of(tmp_path / "synthetic.csv")
+    assert Counter((row["sex"], row["income"]) for row in rows) == known
+    assert len(printed) == 2
+    for told in printed.values():
+        (totals,) = re.findall(r"Known totals \((.*)\) are taken for public", " ".join(told.split()))
+        assert set(totals.split("; ")) == {"the number of records", "sex * income"}
 
 
 @pytest.mark.slow
