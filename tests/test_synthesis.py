@@ -108,6 +108,13 @@ def test_it_tells_the_errors_of_answers_and_of_records() -> None:
     assert "In a file of 150 records the mean error lies between" in said
 
 
+def test_it_says_what_somebody_may_regret() -> None:
+    assert "Warning:" not in str(make())
+    stopped = str(make(mechanism=hedgerow.OfflinePMW(alpha=0.9)))
+    assert "Warning: " in stopped
+    assert "of the budget is not spent" in stopped
+
+
 def test_it_is_made_for_records_unless_answers_alone_are_wanted() -> None:
     assert make().release.provenance.parameters["optimize_for"] == "records"
     assert make(optimize_for="answers").release.provenance.parameters["optimize_for"] == "answers"

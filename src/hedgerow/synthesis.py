@@ -367,8 +367,11 @@ class Synthesis:
         return card(f"{self.n_records:,} synthetic records", facts, ("assumed",), rows)
 
     def __str__(self) -> str:
-        """The guarantee, the errors of answers and of records, and what was assumed."""
+        """The guarantee, the errors of answers and of records, what somebody may regret, and what was assumed."""
+        from hedgerow.release import release_warnings
+
         said = [f"{self.n_records:,} synthetic records. {self.release.guarantee()}", *self._errors]
+        said += [f"Warning: {warning}" for warning in release_warnings(self.release)]
         return "\n".join([*said, "Assumed:", *(f"- {assumption}" for assumption in self.assumptions)])
 
     @cached_property
