@@ -51,14 +51,19 @@ class RatioSet:
             least: Lower end of the range.
             most: Upper end.
         """
+        if self.misses(least, most):
+            return least, most
         if self.low <= self.high:
-            low, high = max(self.low, least), min(self.high, most)
-            return (low, high) if low <= high else (least, most)
+            return max(self.low, least), min(self.high, most)
         below, above = self.high >= least, self.low <= most
         if below == above:
             bounded = math.isfinite(least) and math.isfinite(most)
             return (self.low, self.high) if below and not bounded else (least, most)
         return (least, self.high) if below else (self.low, most)
+
+    def misses(self, least: float, most: float) -> bool:
+        """Whether nothing of the set lies in a range."""
+        return self.low <= self.high and (self.low > most or self.high < least)
 
     def estimate(self, value: float, centre: float, unit: float, bounds: tuple[float, float]) -> Estimate:
         """The set with a number in it.
@@ -72,9 +77,9 @@ class RatioSet:
         Returns:
             Ends that are infinite are None. Where the lower end is above the upper, the numbers between them are out.
         """
-        low, high = self.within(*((end - centre) / unit for end in bounds))
-        low, high = centre + unit * low, centre + unit * high
-        if self.low <= self.high and not (low <= centre + unit * self.high and centre + unit * self.low <= high):
+        known = (bounds[0] - centre) / unit, (bounds[1] - centre) / unit
+        low, high = (centre + unit * end for end in self.within(*known))
+        if self.misses(*known):
             value = centre
         if low <= high:
             value = min(max(value, low), high)

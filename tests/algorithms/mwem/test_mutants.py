@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -145,9 +146,9 @@ def clip_by_the_true_number(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(run_module, "clipped", lambda values, target, total: clipped(values, target, exact[-1]))
 
 
-def wide_tables_by_the_true_number(patch: pytest.MonkeyPatch) -> None:
-    """Decide whether wide tables are noise by the exact number of records."""
-    start, candidates = MWEMRun.start, run_module.annealed_candidates
+def by_the_true_number(name: str, patch: pytest.MonkeyPatch) -> None:
+    """Decide by the exact number of records whether wide tables are noise, or tables of higher orders join."""
+    start, decide = MWEMRun.start, getattr(run_module, name)
     exact: list[int] = []
 
     def remembering(self: Any) -> None:
@@ -155,10 +156,11 @@ def wide_tables_by_the_true_number(patch: pytest.MonkeyPatch) -> None:
         start(self)
 
     def deciding(config: MWEM, workload: Workload, budget: Budget, amount: float, total: float) -> Workload:
-        return candidates(config, workload, budget, amount, float(exact[-1]))
+        found: Workload = decide(config, workload, budget, amount, float(exact[-1]))
+        return found
 
     patch.setattr(MWEMRun, "start", remembering)
-    patch.setattr(run_module, "annealed_candidates", deciding)
+    patch.setattr(run_module, name, deciding)
 
 
 def both_halves_are_the_whole(patch: pytest.MonkeyPatch) -> None:
@@ -190,6 +192,10 @@ ANNEALED = MWEM(rounds="annealed", refit=Sweeps(3), error_share=0.0)
 TRIPLE = Workload.marginals(binary(3), 3)
 EDGE = (55, 0, 0, 0, 0, 0, 0, 0)
 """With a record less the one wide table is mostly noise in a round."""
+HIGHER = MWEM(higher_orders=True, error_share=0.0)
+PAIRS = Workload.marginals(binary(3), 2)
+JOINING = (115, 0, 0, 0, 0, 0, 0, 0)
+"""With a record less the table of three columns does not join."""
 MUTANTS = (
     Mutant("exponential mechanism without the 1/2", exponent_without_the_half,
            losing(Case(replace(ONE_ROUND, selection_share=0.9), MARGINALS, histogram=(6, 2, 2, 1), seeds=12))),
@@ -205,8 +211,10 @@ MUTANTS = (
     Mutant("doubling by the true residual", doubling_by_true_residual, losing(Case(ADAPTIVE))),
     Mutant("mask by true error", mask_by_true_error, losing(Case(relation=REPLACE))),
     Mutant("clip by the true number of records", clip_by_the_true_number, losing(Case(STEP, histogram=(1, 0, 0, 1)))),
-    Mutant("wide tables by the true number of records", wide_tables_by_the_true_number,
+    Mutant("wide tables by the true number of records", partial(by_the_true_number, "annealed_candidates"),
            losing(Case(ANNEALED, TRIPLE, histogram=EDGE, seeds=2))),
+    Mutant("higher orders by the true number of records", partial(by_the_true_number, "with_higher_orders"),
+           losing(Case(HIGHER, PAIRS, histogram=JOINING, seeds=2))),
     Mutant("total not charged", total_not_charged, charging(Case())),
     Mutant("total not charged, as a loss", total_not_charged, losing(Case(replace(TWO_ROUNDS, total_share=0.7)))),
     Mutant("retries that nobody pays", retry_until_unmeasured, charging(Case(seeds=20))),

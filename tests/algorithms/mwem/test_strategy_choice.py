@@ -251,7 +251,7 @@ def test_tables_of_higher_orders_join_as_far_as_their_predicted_error_is_small()
     bits = Domain(IntegerRange(f"x{place}", 0, 1) for place in range(10))
     pairs, config = Workload.marginals(bits, 2), MWEM(higher_orders=True)
     assert MWEM().asked(pairs, ZCDP(0.02), 1e6) is pairs
-    for records, orders in ((1e2, (2,)), (15_000.0, (2, 3, 4))):
+    for records, orders in ((1e2, (2,)), (3_000.0, (2,)), (15_000.0, (2, 3, 4)), (1e5, (2, 3, 4))):
         asked = config.asked(pairs, ZCDP(0.02), records)
         assert asked.spec == "; ".join(f"marginals:{order}" for order in orders)
         assert config.asked(asked, ZCDP(0.02), records).spec == asked.spec
@@ -261,8 +261,23 @@ def test_tables_of_higher_orders_join_as_far_as_their_predicted_error_is_small()
             assert (error <= 0.01) is (order in orders)
     survey = Domain(IntegerRange(f"x{place}", 0, 4) for place in range(24))
     assert config.asked(Workload.marginals(survey, 2), ZCDP(0.02), 27_000.0).spec == "marginals:2"
-    wide = Domain(IntegerRange(f"x{place}", 0, 1) for place in range(22))  # 1,540 triples, and 7,315 fours
-    assert config.asked(Workload.marginals(wide, 2), ZCDP(1e6), 1e9).spec == "marginals:2; marginals:3"
+    for columns, joined in ((22, "marginals:2; marginals:3"), (23, "marginals:2")):  # 1,540 triples, and 7,315 fours
+        wide = Domain(IntegerRange(f"x{place}", 0, 1) for place in range(columns))
+        assert config.asked(Workload.marginals(wide, 2), ZCDP(1e6), 1e9).spec == joined
+
+
+def test_one_table_of_everything_must_be_better_by_more_the_fewer_records_a_cell_has() -> None:
+    """Of 1,024 cells, under pure epsilon: as good as predicted with 100 records each, and not with 5 or with a half."""
+    workload = Workload.marginals(Domain(IntegerRange(f"x{place}", 0, 1) for place in range(10)), 3)
+    for each, factor in ((100.0, 1.25), (5.0, 1.8), (0.5, 4.0)):
+        records = each * workload.domain.size
+        found = {one.name: one.mean_error for one in strategies(workload, PureDP(1.0), 1.0, total=records)}
+        chosen = choose_strategy(MWEM(optimize_for="answers"), workload, PureDP(1.0), 1.0, records)
+        assert chosen is not None
+        others = min(error for name, error in found.items() if name != "cells")
+        assert (chosen.fixed.name == "cells") is (factor * found["cells"] < others)
+        if chosen.fixed.name == "cells":
+            assert chosen.handicapped() == pytest.approx(factor * found["cells"] / records)
 
 
 def test_a_run_answers_the_tables_that_join() -> None:
@@ -368,6 +383,8 @@ def answers_compared(choice: StrategyChoice) -> tuple[float, float]:
     return choice.fixed_error, choice.adaptive_error
 
 
+SPARSE = test_one_table_of_everything_must_be_better_by_more_the_fewer_records_a_cell_has
+JOINED = test_tables_of_higher_orders_join_as_far_as_their_predicted_error_is_small
 ADAPTS = partial(test_rounds_adapt_where_many_attributes_leave_much_to_guess, 2)
 MUTANTS = (
     Mutant("rounds that adapt however few attributes there are", patched(strategy_choice, "_FEW_TOLD", 0.1), ADAPTS),
@@ -378,6 +395,18 @@ MUTANTS = (
            test_what_is_compared_is_what_was_asked_for),
     Mutant("tables measured whole beyond what fits are stopped for", patched(singly, "LARGEST_STOPPED", 2**24),
            test_tables_are_measured_whole_as_long_as_fits_of_them_are_stopped),
+    Mutant("one table with few records a cell as good as predicted",
+           patched(strategy_choice, "_ONE_TABLE", ((math.inf, 1.25),)), SPARSE),
+    Mutant("one table with many records a cell as bad as a sparse one",
+           patched(strategy_choice, "_ONE_TABLE", ((math.inf, 4.0),)), SPARSE),
+    Mutant("higher orders that join with five times the error", patched(strategy_choice, "_SMALL_ERROR", 0.05), JOINED),
+    Mutant("higher orders that join with a fifth of the error only", patched(strategy_choice, "_SMALL_ERROR", 0.002),
+           JOINED),
+    Mutant("no fours join", patched(strategy_choice, "_HIGHEST_ORDER", 3), JOINED),
+    Mutant("fives join", patched(strategy_choice, "_HIGHEST_ORDER", 5), JOINED),
+    Mutant("thousands of tables join", patched(strategy_choice, "_MOST_RAISED", 10_000), JOINED),
+    Mutant("tables of domains join that no histogram holds", patched(strategy_choice, "_LARGEST_RAISED", 2**70),
+           JOINED),
 )  # fmt: skip
 
 

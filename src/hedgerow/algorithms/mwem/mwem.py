@@ -185,7 +185,7 @@ class MWEM(MWEMSettings, Algorithm):
 
     def asked(self, workload: Workload, budget: Budget, total: float) -> Workload:
         """The queries of a run, with the marginals that join by `higher_orders`."""
-        return with_higher_orders(self, workload, budget, total)
+        return with_higher_orders(self, workload, budget, self._rounds_charge(workload, budget), total)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """Run with a curator that the caller made, and whose ledger the caller can read whatever happens.
@@ -251,4 +251,9 @@ class MWEM(MWEMSettings, Algorithm):
             Total variation distance for a marginal, absolute error for a single query; None where there is no formula:
             noisy values decide the number of rounds.
         """
-        return expected_error(self, not_known(workload), self.accounted(workload, budget), total)
+        left, counted = not_known(workload), self.accounted(workload, budget)
+        return expected_error(self, left, counted, self._rounds_charge(left, counted), total)
+
+    def _rounds_charge(self, workload: Workload, budget: Budget) -> float:
+        """The charge of all measurements together, in the unit of the budget."""
+        return self.charges(budget.limit, budget.neighbours, workload.domain).rounds

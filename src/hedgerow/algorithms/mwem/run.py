@@ -109,8 +109,10 @@ class MWEMRun:
         self.candidates = candidates
         self.limit = Limit(candidates, self.config.largest_tree)
         self.finest = np.zeros(candidates.n_candidates)
-        told = np.array([is_known(candidates.domain, scope) for scope in candidates.scopes])
-        self.untold = ~told[candidates.scope_of]
+        self.untold: Bools | None = None
+        if candidates.domain.known:
+            told = np.array([is_known(candidates.domain, scope) for scope in candidates.scopes])
+            self.untold = ~told[candidates.scope_of]
 
     def run(self) -> Release:
         """Run to the end and make the release.
@@ -129,7 +131,7 @@ class MWEMRun:
             check_raked(hypothesis(domain, float(domain.known[0].total)), domain)
         self.total = number_of_records(self.curator, self.charges.total)
         budget, amount = self.curator.budget, self.charges.rounds
-        asked = with_higher_orders(self.config, self.asked, budget, self.total, amount=amount)
+        asked = with_higher_orders(self.config, self.asked, budget, amount, self.total)
         if asked is not self.asked:
             self.asked, self.workload = asked, not_known(asked)
             self._choose_from(candidates_of(self.config, self.workload))
@@ -330,7 +332,8 @@ class MWEMRun:
             allowed = self.limit.allows(scopes, 1.0, trees, classes)
         if not allowed.any():  # classes are counted as if any measurement told more of them apart
             allowed = self.finest > 0.0 if self.finest.any() else self.limit.allows([], 1.0)
-        allowed = allowed & self.untold if (allowed & self.untold).any() else allowed
+        if self.untold is not None and (allowed & self.untold).any():
+            allowed = allowed & self.untold
         fresh = self._fresh(charge) & allowed
         return allowed if self.config.repeats or not fresh.any() else fresh
 

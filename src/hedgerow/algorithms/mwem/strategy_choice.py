@@ -389,7 +389,7 @@ def _beside_single_attributes(
 
 
 def expected_error(
-    config: MWEMSettings, workload: Workload, budget: Budget, total: float, amount: float | None = None
+    config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float
 ) -> float | None:
     """The mean error that is predicted for a run, as a share of the records.
 
@@ -397,8 +397,8 @@ def expected_error(
         config: The configuration.
         workload: Queries that the release should answer well.
         budget: Budget of the run.
+        amount: Charge of all measurements together.
         total: A public guess of the number of records, or a noisy one.
-        amount: Charge of all measurements together; what the budget leaves for them unless given.
 
     Returns:
         Total variation distance for a marginal, absolute error for a single query; None where there is no formula.
@@ -406,11 +406,9 @@ def expected_error(
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange, ZCDP
         >>> workload = Workload.marginals(Domain(IntegerRange(f"a{i}", 0, 1) for i in range(10)), 3)
-        >>> [round(expected_error(MWEM(), workload, ZCDP(rho), 10_000.0), 4) for rho in (0.01, 0.1)]
+        >>> [round(expected_error(MWEM(), workload, ZCDP(rho), 0.95 * rho, 10_000.0), 4) for rho in (0.01, 0.1)]
         [0.0081, 0.0026]
     """
-    if amount is None:
-        amount = config.charges(budget.limit, budget.neighbours, workload.domain).rounds
     schedule = schedule_of(config, workload, budget, amount, total)
     if schedule.decision is not None:
         if schedule.decision.by_levels:
@@ -424,7 +422,7 @@ def expected_error(
 
 
 def with_higher_orders(
-    config: MWEMSettings, workload: Workload, budget: Budget, total: float, amount: float | None = None
+    config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float
 ) -> Workload:
     """The queries of a run: with `MWEM.higher_orders`, all marginals of three attributes too, and of four.
 
@@ -435,14 +433,14 @@ def with_higher_orders(
         config: The configuration.
         workload: Queries that the release should answer well.
         budget: Budget of the run.
+        amount: Charge of all measurements together.
         total: A public guess of the number of records, or a noisy one.
-        amount: Charge of all measurements together; what the budget leaves for them unless given.
 
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
         >>> pairs = Workload.marginals(Domain(IntegerRange(f"a{i}", 0, 1) for i in range(10)), 2)
         >>> config = MWEM(higher_orders=True)
-        >>> [with_higher_orders(config, pairs, PureDP(1.0), total).spec for total in (500, 6_000, 50_000)]
+        >>> [with_higher_orders(config, pairs, PureDP(1.0), 0.95, total).spec for total in (500, 6_000, 50_000)]
         ['marginals:2', 'marginals:2; marginals:3', 'marginals:2; marginals:3; marginals:4']
     """
     domain = workload.domain
@@ -452,7 +450,7 @@ def with_higher_orders(
         if math.comb(len(domain), order) > _MOST_RAISED:
             break
         higher = Workload.marginals(domain, order)
-        error = expected_error(config, higher, budget, total, amount)
+        error = expected_error(config, higher, budget, amount, total)
         if error is None or error > _SMALL_ERROR:
             break
         workload = workload + higher

@@ -102,21 +102,22 @@ class Newton:
                 remedy="use Proximal() or Sweeps()",
             )
         task = _Task(model, measurements, self.c, self.fall)
-        state = self._stepped(task, task.lengths)
+        state = self._stepped(task)
         for _ in range(self.refits):
             missing = task.missing(state)
             if not missing.any():
                 break
             task.lengths = np.minimum(task.lengths + missing, _LONGEST)
-            state = self._stepped(task, task.lengths)
+            state = self._stepped(task)
         tables = {
             scope: multiplier * Parity(model.domain, scope).values()
             for scope, multiplier in zip(task.scopes, state.multipliers, strict=True)
         }
         model.reweigh_all(Potentials(tables), task.logits(state.multipliers))
 
-    def _stepped(self, task: _Task, lengths: Floats) -> _State:
-        state = task.at(np.zeros(len(task.scopes)), np.zeros(len(task.scopes)), lengths / self.steps)
+    def _stepped(self, task: _Task) -> _State:
+        """All steps from the model as it is."""
+        state = task.at(np.zeros(len(task.scopes)), np.zeros(len(task.scopes)), task.lengths / self.steps)
         for _ in range(self.steps):
             state = self._solved(task, task.at(state.multipliers, state.multipliers, state.lengths))
         return state

@@ -185,7 +185,7 @@ def _fit_adapted(model: Model, measurements: Sequence[Measurement], rule: Proxim
         rule = replace(rule, c=length * rule.c)
     if isinstance(model, Histogram) and solvable(measurements):
         model.reset()
-        Newton(_PARITIES * rule.c, _FALL, refits=_REFITS).fit(model, measurements)
+        replace(_newton(rule), refits=_REFITS).fit(model, measurements)
         return
     if length == 1.0:
         _fit(model, measurements, rule)
@@ -220,8 +220,7 @@ def _fit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
     if rule.anew:
         model.reset()
     if isinstance(rule, Proximal | Onward) and isinstance(model, Histogram) and solvable(measurements):
-        newton = Newton(_PARITIES * rule.c, _FALL)
-        (replace(newton, steps=1) if isinstance(rule, Onward) else newton).fit(model, measurements)
+        _newton(rule).fit(model, measurements)
         return
     if isinstance(model, Histogram) and (trees := _small_trees(model, measurements)) is not None:
         _refit_trees(trees, measurements, rule)
@@ -233,6 +232,11 @@ def _fit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
         _fit_batches(model, [[(model, left)]], rule)
     elif left:
         _take_steps(model, left, rule)
+
+
+def _newton(rule: Proximal | Onward) -> Newton:
+    """The fit of parities as long as a rule says."""
+    return Newton(_PARITIES * rule.c, _FALL, steps=1 if isinstance(rule, Onward) else 2)
 
 
 def _small_trees(model: Histogram, measurements: Sequence[Measurement]) -> Markov | None:
