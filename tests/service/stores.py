@@ -28,9 +28,9 @@ def open_store(address: str | os.PathLike[str], **options: Any) -> Store:
         address: See `Store.open`.
         options: The other arguments of `Store.open`.
     """
-    scheme, mark, path = str(address).partition(":///")
-    file = Path(path if mark else scheme)
-    if (scheme == "sqlite" or not mark) and not file.exists():
+    path = str(address).removeprefix("sqlite:///")
+    file = Path(path)
+    if "://" not in path and not file.exists():
         file.touch(mode=0o600)
         file.write_bytes(_new_file())
     return Store.open(address, **options)
