@@ -7,7 +7,10 @@ import io
 import signal
 import sys
 import time
+from types import FrameType
 
+import numba
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -152,6 +155,31 @@ def test_an_interrupt_that_falls_into_a_finalizer_is_not_lost() -> None:
             fall_and_wait()
     finally:
         sys.unraisablehook = hook
+
+
+def test_an_interrupt_that_falls_into_compiled_code_waits_until_that_is_over() -> None:
+    two = numba.njit(lambda values: (values + 1, values + 2))
+    two(np.zeros(3))
+    handed_on = []
+
+    def fall(frame: FrameType, _event: str, _argument: object) -> None:
+        if frame.f_code.co_name == "_numba_unpickle":
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGINT)
+
+    def fall_and_wait() -> None:
+        sys.setprofile(fall)
+        handed_on.extend(two(np.zeros(3)))
+        time.sleep(10)
+
+    hook = sys.unraisablehook
+    try:
+        with pytest.raises(KeyboardInterrupt), quiet_interrupts():
+            fall_and_wait()
+    finally:
+        sys.setprofile(None)
+        sys.unraisablehook = hook
+    assert [values.tolist() for values in handed_on] == [[1.0] * 3, [2.0] * 3]
 
 
 def test_what_was_spent_is_said() -> None:

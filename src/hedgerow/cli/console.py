@@ -39,7 +39,7 @@ FAILED = 1
 INTERRUPTED = 130
 """Exit codes."""
 _AGAIN = 0.05
-"""Seconds after which an interrupt that was swallowed is sent once more."""
+"""Seconds after which an interrupt that could not be raised is sent once more."""
 
 
 @dataclass
@@ -307,13 +307,17 @@ def quiet_interrupts() -> Iterator[None]:
 
     A compiler that is interrupted while it makes an object fails once more when the half-made object is removed; Python
     can only print that. Before an interrupt nothing is dropped. An interrupt that itself falls into a finalizer or a
-    callback, where Python cannot raise it, is sent again.
+    callback, where Python cannot raise it, is sent again; so is one that falls into what compiled code calls while it
+    hands on an array, for numba does not look whether that failed: it goes on with what is not there.
     """
     printing = sys.unraisablehook
 
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+    def interrupt(_signal: int, frame: FrameType | None) -> None:
         sys.unraisablehook = _after_an_interrupt
-        raise KeyboardInterrupt
+        if _is_called_by_compiled_code(frame):
+            _interrupt_again()
+        else:
+            raise KeyboardInterrupt
 
     before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -327,4 +331,14 @@ def quiet_interrupts() -> Iterator[None]:
 
 def _after_an_interrupt(dropped: UnraisableHookArgs) -> None:
     if issubclass(dropped.exc_type, KeyboardInterrupt):
-        threading.Timer(_AGAIN, os.kill, (os.getpid(), signal.SIGINT)).start()
+        _interrupt_again()
+
+
+def _is_called_by_compiled_code(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code.co_name != "_numba_unpickle":
+        frame = frame.f_back
+    return frame is not None
+
+
+def _interrupt_again() -> None:
+    threading.Timer(_AGAIN, os.kill, (os.getpid(), signal.SIGINT)).start()
