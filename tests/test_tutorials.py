@@ -33,7 +33,7 @@ PUBLISHED = {"synthetic.csv", "people.release", "report.html", "custodian.pub"}
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```', flags=re.DOTALL | re.MULTILINE)
 GUIDES = (
     *("answers", "control-totals", "domain-file", "filters", "linked-tables", "persons", "plans", "priors"),
-    *("records", "registers", "server-recovery", "signing", "tables-in-place", "weights"),
+    *("metadata", "records", "registers", "server-recovery", "signing", "tables-in-place", "weights"),
 )
 FOLLOWED = {
     *(*FIRST, *RELEASES, "analyst.md", "researcher.md"),
@@ -418,8 +418,10 @@ def test_the_guides_about_budgets(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_guides_about_priors_and_signatures(tmp_path: Path) -> None:
-    printed = follow((step for page in ("priors", "signing") for step in steps(f"guide/{page}.md")), tmp_path)
+def test_the_guides_about_priors_signatures_and_metadata(tmp_path: Path) -> None:
+    printed = follow(
+        (step for page in ("priors", "signing", "metadata") for step in steps(f"guide/{page}.md")), tmp_path
+    )
     assert "everything holds" in printed["hedgerow audit signed.release --key custodian.pub"]
     assert hedgerow.Release.load(tmp_path / "again.release").domain.names == ("race", "sex", "income")
 

@@ -14,7 +14,7 @@ from hedgerow.cli.commands.linked import synth_linked
 from hedgerow.cli.commands.mcp import mcp
 from hedgerow.cli.commands.playing import bound, solve_game
 from hedgerow.cli.commands.preparing import domain, key, mechanisms, plan, warm
-from hedgerow.cli.commands.released import answer, report, sample, show
+from hedgerow.cli.commands.released import answer, metadata, report, sample, show
 from hedgerow.cli.commands.serve import serve
 from hedgerow.cli.commands.server import server_commands
 from hedgerow.cli.commands.synth import synth
@@ -71,8 +71,8 @@ def _overview(
 
 app.callback(help=help_of(_overview))(_overview)
 _COMMANDS = (
-    synth, synth_linked, plan, domain, sample, answer, regress, test, ask, show, report, audit, key, mechanisms, bound,
-    solve_game, compare, evaluate, serve, mcp, warm,
+    synth, synth_linked, plan, domain, sample, answer, regress, test, ask, show, report, metadata, audit, key,
+    mechanisms, bound, solve_game, compare, evaluate, serve, mcp, warm,
 )  # fmt: skip
 for _command in _COMMANDS:
     app.command(help=help_of(_command))(spelled_out(_command))

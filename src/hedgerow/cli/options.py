@@ -93,11 +93,11 @@ class Violations(StrEnum):
 
 @dataclass(frozen=True)
 class HeadingOptions(Options, panel="Output"):
-    """What stands above a report.
+    """What stands above a report, and in metadata.
 
     Attributes:
-        title: Name of the table for people, above the report; by default the name of the release file.
-        made_by: Person or office that made the release and answers for it, above the report.
+        title: Name of the table for people; by default the name of the release file.
+        made_by: Person or office that made the release and answers for it.
     """
 
     title: Annotated[str | None, option(metavar="TEXT")] = None

@@ -2,8 +2,8 @@
 
 `release` is the object that users hold; `answer` and `evidence` derive intervals, `records` and `spark_records` make
 synthetic records, `record_conditions` is what they are drawn given, `bin_positions` where in bins they lie;
-`container`, `content` and `file` are the file format. A release is built from noisy values alone: the room may import
-privacy, models, queries, domain, engines and system, and never data.
+`container`, `content` and `file` are the file format, `metadata` is for archives and catalogues. A release is built
+from noisy values alone: the room may import privacy, models, queries, domain, engines and system, and never data.
 """
 
 import lazy_loader

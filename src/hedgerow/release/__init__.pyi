@@ -36,6 +36,12 @@ from .feasible import Together as Together
 from .file import load_release as load_release, save_release as save_release
 from .group_numbers import CountAnswerer as CountAnswerer
 from .linked import LinkedRelease as LinkedRelease
+from .metadata import (
+    Description as Description,
+    left_open as left_open,
+    metadata as metadata,
+    write_metadata as write_metadata,
+)
 from .noise_sums import (
     Noises as Noises,
     laplace_sum_quantile as laplace_sum_quantile,

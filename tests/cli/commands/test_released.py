@@ -564,3 +564,24 @@ def test_statements_are_answered_from_a_release_as_tables(place: Place, release:
     assert joint["answers"][1]["covers"].endswith("with 95% confidence all 2 hold together")
     both = place.call("answer", release, statement, "--simulate", 2)
     assert "--simulate is for conditions" in both.stderr
+
+
+def test_metadata_are_written_and_what_is_missing_is_said(place: Place, release: Path) -> None:
+    call = place.call(
+        "metadata", release, "--format", "croissant", "-o", place / "c.json", "--title", "People", "--json"
+    )
+    told = json.loads(call.stdout)
+    assert told == {
+        "file": str(place / "c.json"),
+        "format": "croissant",
+        "missing": ["--made-by", "--url", "--license"],
+    }
+    assert "give --made-by, --url, --license" in call.stderr
+    written = json.loads((place / "c.json").read_text())
+    assert (written["name"], written["distribution"][0]["name"]) == ("People", release.name)
+    again = place.call("metadata", release, "--format", "ddi", "-o", place / "c.json")
+    assert "exists" in again.stderr
+    secret = place.call("metadata", release, "--format", "registry", "-o", place / "r.yaml")
+    private = "NOT PRIVATE" not in place.call("show", release).stderr
+    assert (secret.exit_code == 0) is private
+    assert (place / "r.yaml").exists() is private

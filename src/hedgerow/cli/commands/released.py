@@ -1,4 +1,4 @@
-"""Commands that need a release and nothing else: ``sample``, ``answer``, ``show`` and ``report``."""
+"""Commands that need a release and nothing else: ``sample``, ``answer``, ``show``, ``report`` and ``metadata``."""
 
 from __future__ import annotations
 
@@ -419,6 +419,68 @@ def report(
         write_report(loaded, output, heading=heading.of(release), simulated=simulated)
     shown.say(f"report in {output}")
     shown.result({"file": str(output)})
+
+
+class Form(StrEnum):
+    """A format of metadata."""
+
+    DDI = "ddi"
+    CROISSANT = "croissant"
+    DCAT = "dcat"
+    REGISTRY = "registry"
+
+
+@dataclass(frozen=True)
+class _Describing(Options, panel="Output"):
+    """What metadata say that a release does not know.
+
+    Attributes:
+        form: ddi (DDI-Codebook 2.5, XML), croissant (1.1, JSON-LD), dcat (3, JSON-LD), or registry: the entry that
+            registries of deployments ask for (YAML).
+        contact: Address of those who answer for the release.
+        url: Where it is published.
+        license: Address or name of its licence.
+    """
+
+    form: Annotated[Form, option("--format")]
+    contact: Annotated[str, option(metavar="TEXT")] = ""
+    url: Annotated[str, option(metavar="URL")] = ""
+    license: Annotated[str, option(metavar="TEXT")] = ""
+
+
+def metadata(
+    *,
+    release: ReleaseFile,
+    output: Annotated[Path, option("-o", panel="Output", metavar="FILE", help="File to write.")],
+    describing: _Describing,
+    heading: HeadingOptions,
+    force: Force = False,
+    shown: Output,
+) -> None:
+    r"""Write the metadata of a release for an archive, a catalogue or a registry. Costs no budget.
+
+    Examples:
+      hedgerow metadata people.release --format ddi -o people.xml --title "Census of 1994"
+      hedgerow metadata people.release --format croissant -o croissant.json \
+          --url https://example.org/census --license https://creativecommons.org/licenses/by/4.0/
+      hedgerow metadata people.release --format registry -o entry.yaml \
+          --made-by "Office of statistics" --contact dp@example.org
+    """
+    from hedgerow.release import Description, left_open, write_metadata
+
+    check_outputs({"--output": output}, inputs=[release], force=force)
+    loaded, above, form = load_release(release), heading.of(release), describing.form.value
+    description = Description(
+        above.table, above.made_by, describing.contact, describing.url, describing.license, above.day, release
+    )
+    write_metadata(loaded, form, description, output)
+    shown.say(f"metadata in {output}")
+    absent = [f"--{name.replace('_', '-')}" for name in left_open(form, description)]
+    if absent:
+        shown.warn(f"The format asks for more than the release knows: give {', '.join(absent)}")
+    if loaded.provenance.stamp:
+        shown.warn(loaded.provenance.stamp)
+    shown.result({"file": str(output), "format": form, "missing": absent})
 
 
 def _shown(number: int | None) -> str:
