@@ -61,6 +61,7 @@ def drawn_of(runs: Iterable[Run], linked: Iterable[LinkedRun], series: Iterable[
     told = {"read_linked(violations)": {run.violations for run in pairs}}
     told["Linked.of(at_most)"] = {str(run.linked.at_most) for run in pairs}
     told["Linked.of(number)"] = {run.linked.number for run in pairs}
+    told["Linked.of(order)"] = {str(run.linked.order) for run in pairs}
     told["Linked.of(key)"] = {run.linked.key for run in pairs}
     found |= {name for name, seen in told.items() if len(seen) > 1}
     found |= {"OnlinePMW.start(warm)"} if any(run.earlier for run in ones) else set()
@@ -114,6 +115,7 @@ _NAMED: Mapping[str, Mapping[str, str]] = {
         "violations": "read_linked(violations)",
         "at-most": "Linked.of(at_most)",
         "number": "Linked.of(number)",
+        "order": "Linked.of(order)",
         "share": "release_linked(share)",
         "workload": "release_linked(workloads)",
         "children-workload": "release_linked(workloads)",

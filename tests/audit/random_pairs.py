@@ -119,7 +119,8 @@ def drawn_linked(number: int) -> LinkedRun:
     parents = Domain(IntegerRange(name, 0, int(rng.integers(1, 4))) for name in "ab"[: rng.integers(1, 3)])
     children = Domain(IntegerRange(name, 0, int(rng.integers(1, 4))) for name in "xy"[: rng.integers(1, 3)])
     number_of = ("children", "n")[rng.integers(2)]
-    linked = Linked.of(parents, children, key=KEY, at_most=int(rng.integers(1, 4)), number=number_of)
+    order = (None, "x")[number // 10 % 2]
+    linked = Linked.of(parents, children, key=KEY, at_most=int(rng.integers(1, 4)), number=number_of, order=order)
     algorithm = (MWEM(rounds=int(rng.integers(1, 4))), IndependentNoise())[rng.integers(2)]
     options: dict[str, Any] = {"share": float(rng.choice([0.3, 0.7]))}
     if rng.random() < 0.5:

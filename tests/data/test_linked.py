@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from hypothesis import given, strategies as st
 import hedgerow.data.linked as linked_module
 from hedgerow import Curator, Domain, IntegerRange, Linked, Neighbours, PureDP, read_linked
 from hedgerow.data.linked import _homes_of as homes_of
+from hedgerow.data.reading import before_each
 from hedgerow.domain import impossible
 from hedgerow.errors import BrokenRuleError, ColumnError, KeyColumnError, PersonColumnError
 from tests.data.reading.test_persons import key_of
 from tests.privacy.mutants import Mutant, killed
-from tests.privacy.persons import counted_of_one
+from tests.privacy.persons import counted_of_one, in_order, multisets
 
 HOMES, PEOPLE = Domain([IntegerRange("a", 0, 2)]), Domain([IntegerRange("b", 0, 3)])
 Raw = Mapping[str, tuple[int, tuple[int, ...]]]
@@ -97,6 +99,89 @@ def test_a_parent_who_leaves_takes_one_record_and_at_most_so_many_children(raw: 
     check_all_who_leave(raw, at_most)
 
 
+VISITS = Domain([IntegerRange("t", 0, 2), IntegerRange("b", 0, 1)])
+"""Children with an order; a code of 0 to 5 says both."""
+
+
+def ordered(at_most: int) -> Linked:
+    return Linked.of(HOMES, VISITS, key="k", at_most=at_most, order="t")
+
+
+def read_ordered(raw: Raw, at_most: int, order: Sequence[int] | None = None) -> Counter[tuple[int, ...]]:
+    """The records of children (their parent, how many it has, b before, the gap, t, b), counted."""
+    homes, people = arrow(raw, order)
+    t, b = np.divmod(people["b"].to_numpy(), 2)
+    _, table = read_linked(homes, pa.table({"k": people["k"], "t": t, "b": b}), ordered(at_most))
+    return Counter(map(tuple, np.transpose(table.columns).tolist()))
+
+
+def slowly_ordered(raw: Raw, at_most: int) -> Counter[tuple[int, ...]]:
+    """The same, parent by parent; 2 is no b, and 3 no gap."""
+    found = Counter[tuple[int, ...]]()
+    shape = (3, 4, 3, 2)
+    for key, (home, codes) in raw.items():
+        own = in_order(key_of(key), [divmod(code, 2) for code in codes])
+        told = [(2, 3, *each) for each in own[:1]]
+        told += [(one[1], other[0] - one[0], *other) for one, other in pairwise(own)]
+        cells = [int(np.ravel_multi_index(each, shape)) for each in told]
+        counted = counted_of_one(key_of(key), cells, at_most)
+        found.update((home, len(counted), *map(int, np.unravel_index(cell, shape))) for cell in counted)
+    return found
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["17", "18", "x y", "é"]),
+        st.tuples(st.integers(0, 2), st.lists(st.integers(0, 5), max_size=6).map(tuple)),
+        min_size=1,
+    ).filter(lambda raw: any(codes for _, codes in raw.values())),
+    st.integers(1, 4),
+    st.randoms(use_true_random=False),
+)
+def test_children_with_an_order_are_those_of_a_slow_reading_in_any_order_of_rows(
+    raw: Raw, at_most: int, random: Any
+) -> None:
+    order = list(range(sum(len(codes) for _, codes in raw.values())))
+    random.shuffle(order)
+    assert read_ordered(raw, at_most, order) == slowly_ordered(raw, at_most)
+
+
+def nobody_reaches_more_children_than_their_own(at_most: int) -> None:
+    """Lemma 15.4: whoever leaves takes at most so many children, with what is said of the ones before.
+
+    Beside two parents stands a third one with each multiset of up to three children among six.
+    """
+    others: Raw = {"17": (0, (0, 3, 3, 5)), "18": (1, (2, 4))}
+    rest = read_ordered(others, at_most)
+    reached = set()
+    for codes in multisets(6, 3):
+        whole = read_ordered({"é": (2, codes), **others}, at_most)
+        assert not rest - whole
+        assert (whole - rest).total() == min(at_most, len(codes))
+        reached.add((whole - rest).total())
+    assert max(reached) == at_most
+
+
+@pytest.mark.parametrize("at_most", [1, 2])
+def test_nobody_reaches_more_children_than_their_own(at_most: int) -> None:
+    nobody_reaches_more_children_than_their_own(at_most)
+
+
+def the_child_before_does_not_depend_on_rows() -> None:
+    raw: Raw = {"17": (0, (0, 1, 0, 1, 2, 3)), "18": (1, (4, 5))}
+    for seed in range(8):
+        order = np.random.default_rng(seed).permutation(8).tolist()
+        assert read_ordered(raw, 9, order) == slowly_ordered(raw, 9)
+
+
+def test_children_at_the_same_time_follow_each_other_either_way() -> None:
+    """Of 4,000 parents with two children at the same time, half have the one first; a deviation of 5 sigma fails."""
+    keys = np.array([key_of(str(i)) for i in range(4000) for _ in "12"], dtype=np.uint64)
+    before = before_each(keys, [np.tile([0, 1], 4000)], np.zeros(8000, dtype=np.int64))
+    assert (before < 0).sum() == 4000
+    assert abs(int((before[::2] < 0).sum()) - 2000) < 5 * 0.5 * np.sqrt(4000)
+
+
 def children_are_private() -> None:
     for at_most in (1, 2):
         _, people = read_linked(*arrow({"17": (0, (1,)), "18": (1, ())}), described(at_most))
@@ -124,7 +209,46 @@ def _public_children(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(linked_module, "Table", unfiltered)
 
 
+def _of_anybody(keys: Any, columns: Any, order: Any) -> Any:
+    """The child before in the whole table."""
+    return before_each(np.zeros_like(keys), columns, order)
+
+
+def _of_rows(keys: Any, columns: Any, order: Any) -> Any:
+    """Children at the same time in the order of the table."""
+    return before_each(keys, [np.arange(len(keys))], order)
+
+
+def _gaps_of_everybody(patch: pytest.MonkeyPatch) -> None:
+    """Gaps between children in the order of the whole table."""
+    before = linked_module._before
+
+    def told(people: Any, linked: Linked) -> Any:
+        *columns, gaps = before(people, linked)
+        order = people.codes[0].astype(np.int64)
+        apart = np.diff(np.sort(order), prepend=order.min(initial=0))
+        others = linked.gaps(apart[np.argsort(np.argsort(order, kind="stable"))])
+        return [*columns, np.where(gaps == linked.joined["gap"].size - 1, gaps, others)]
+
+    patch.setattr(linked_module, "_before", told)
+
+
 MUTANTS = (
+    Mutant(
+        "the child before is another parent's",
+        lambda patch: patch.setattr(linked_module, "before_each", _of_anybody),
+        lambda: nobody_reaches_more_children_than_their_own(2),
+    ),
+    Mutant(
+        "gaps between children of all parents",
+        _gaps_of_everybody,
+        lambda: nobody_reaches_more_children_than_their_own(2),
+    ),
+    Mutant(
+        "children at the same time follow each other as in the table",
+        lambda patch: patch.setattr(linked_module, "before_each", _of_rows),
+        the_child_before_does_not_depend_on_rows,
+    ),
     Mutant("the exact number of children", _public_children, children_are_private),
     Mutant(
         "children counted by a bound on all of them",

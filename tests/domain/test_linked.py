@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
-from hedgerow.domain import Derived, Domain, IntegerRange, Linked, impossible
+from hedgerow.domain import Binned, Categorical, Derived, Domain, IntegerRange, Linked, impossible, possible_cells
 from hedgerow.errors import DomainError
 
 HOMES = Domain([IntegerRange("rooms", 1, 9)])
@@ -70,6 +71,11 @@ def test_what_is_said_of_the_files_is_kept() -> None:
         ({"key": "age"}, "the key 'age' is declared"),
         ({"number": "age"}, "there is a column 'age' already"),
         ({"number": "home"}, "there is a column 'home' already"),
+        ({"order": "rooms"}, "no column 'rooms' of numbers or dates"),
+        ({"order": "who"}, "no column 'who' of numbers or dates"),
+        ({"order": "sex", "children": Domain([Categorical("sex", "FM")])}, "no column 'sex' of numbers or dates"),
+        ({"order": "t", "children": Domain([IntegerRange("t", 0, 9, missing="?")])}, "that is never missing"),
+        ({"order": "age", "children": Domain([*PEOPLE, IntegerRange("gap", 0, 1)])}, "the column 'gap' has the name"),
         ({"children": HOMES}, "the children have no column of their own"),
         ({"children": Domain([IntegerRange("rooms", 1, 8), IntegerRange("age", 0, 1)])}, "differs between"),
     ],
@@ -84,3 +90,38 @@ def test_a_column_of_children_that_follows_from_their_parents_is_refused() -> No
     crowded = Derived(IntegerRange("twice", 0, 8), ("rooms",), list(range(9)), column=True)
     with pytest.raises(DomainError, match="'twice' is a function of their parents' columns"):
         linked(children=Domain(both, [crowded]))
+
+
+def test_children_with_an_order_stand_beside_the_child_before() -> None:
+    wards = Categorical("ward", ("icu", "none"), missing="?", other="else")
+    visits = Domain([IntegerRange("day", 0, 729), wards, IntegerRange("stay", 0, 9, missing="unknown")])
+    found = linked(children=visits, order="day")
+    assert found.joined.names == ("rooms", "children", "previous.ward", "previous.stay", "gap", "day", "ward", "stay")
+    assert (found.children, found.parents, found.counted.names) == (visits, HOMES, ("rooms", "children"))
+    assert found.history == (("previous.ward", "ward"), ("previous.stay", "stay"))
+    assert found.joined["previous.ward"].labels == ("icu", "none", "?", "else", "no child before")
+    assert found.joined["previous.stay"].labels == (*visits["stay"].labels, "none")
+    assert not found.between.constraints
+    firsts = possible_cells(found.joined, ("previous.ward", "previous.stay"))
+    assert firsts is not None
+    assert firsts[:-1, :-1].all()
+    assert firsts[:, -1].tolist() == [False] * 4 + [True]
+    assert firsts[-1].tolist() == [False] * 11 + [True]
+
+
+def test_gaps_are_steps_of_the_order_and_wide_ones_have_bins() -> None:
+    few = linked(children=Domain([IntegerRange("t", 1, 8)]), order="t")
+    assert few.joined["gap"] == IntegerRange("gap", 0, 7, missing="none")
+    assert few.gaps(np.array([-1, 0, 7])).tolist() == [8, 0, 7]
+    many = linked(children=Domain([IntegerRange("t", 0, 729)]), order="t")
+    gap = many.joined["gap"]
+    assert isinstance(gap, Binned)
+    bounds = [gap.whole_bounds(code) for code in range(gap.ordinary)]
+    assert bounds[:17] == [(each, each) for each in range(16)] + [(16, 19)]
+    assert [low for low, _ in bounds[1:]] == [high + 1 for _, high in bounds[:-1]]
+    assert bounds[-1][1] == 729
+    assert all(high - low <= low / 4 for low, high in bounds[16:-1])
+    steps = np.arange(-1, 730)
+    codes = many.gaps(steps)
+    assert codes[0] == gap.size - 1
+    assert all(bounds[code][0] <= step <= bounds[code][1] for code, step in zip(codes[1:], steps[1:], strict=True))

@@ -54,15 +54,27 @@ def rows_of(raw: Raw) -> list[tuple[str, int]]:
 
 def counted_of_one(keys: Sequence[int], records: Sequence[int], at_most: int) -> list[int]:
     """The records of one person that count: sorted, numbered, those with the smallest of 64-bit numbers."""
-    mask = 2**64 - 1
-
-    def mixed(bits: int) -> int:
-        bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & mask
-        bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & mask
-        return bits ^ (bits >> 31)
-
     ordered = sorted(records)
     if len(ordered) <= at_most:
         return ordered
-    drawn = [mixed(mixed((keys[0] + i * 0x9E3779B97F4A7C15) & mask) ^ keys[1]) for i in range(len(ordered))]
+    drawn = [_drawn(keys, i) for i in range(len(ordered))]
     return sorted(ordered[i] for i in sorted(range(len(ordered)), key=drawn.__getitem__)[:at_most])
+
+
+def in_order(keys: Sequence[int], records: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The records of one person by their first numbers; those that are alike by others that are as if drawn."""
+    ordered = sorted(records)
+    drawn = [(record[0], _mixed(_drawn(keys, i) + 0x9E3779B97F4A7C15)) for i, record in enumerate(ordered)]
+    return [ordered[i] for i in sorted(range(len(ordered)), key=drawn.__getitem__)]
+
+
+def _drawn(keys: Sequence[int], number: int) -> int:
+    return _mixed(_mixed(keys[0] + number * 0x9E3779B97F4A7C15) ^ keys[1])
+
+
+def _mixed(bits: int) -> int:
+    mask = 2**64 - 1
+    bits &= mask
+    bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & mask
+    return bits ^ (bits >> 31)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
 
+import hedgerow.release.sequences as sequences_module
 from hedgerow import (
     GDP,
     MWEM,
@@ -33,6 +36,7 @@ from hedgerow.domain import domain_from_mapping, impossible
 from hedgerow.errors import ConfigError, RegisterExceededError, ReleaseError
 from hedgerow.models import LARGEST_TREE, Overlay
 from hedgerow.privacy import Budget
+from tests.privacy.mutants import Mutant, killed
 
 HOMES = Domain([IntegerRange("a", 0, 1)])
 BOTH = Domain([*HOMES.attributes, IntegerRange("b", 0, 3)])
@@ -205,6 +209,133 @@ def test_durations_and_types_of_linked_tables() -> None:
     assert children.schema.types[1:] == [pa.timestamp("ns")] * 2
     apart = children["left"].to_numpy() - children["admitted"].to_numpy()
     assert np.timedelta64(0) <= apart.min() <= apart.max() <= np.timedelta64(30, "D")
+
+
+VISITS = Domain([IntegerRange("t", 0, 99), IntegerRange("ward", 0, 2), IntegerRange("ill", 0, 1)])
+
+
+def visits(n: int = 900) -> tuple[tuple[pa.Table, pa.Table], Linked]:
+    """Patients go through wards 0, 1, 2, 0, ..., those of kind 0 every 4 days and those of kind 1 every 12."""
+    homes = {"k": np.arange(n), "a": np.arange(n) % 2}
+    number = 1 + np.arange(n) % 4
+    parent, place = np.repeat(np.arange(n), number), np.concatenate([np.arange(each) for each in number])
+    kind = parent % 2
+    days = parent % 40 + np.where(kind == 0, 4, 12) * place
+    people = {"k": parent, "t": days, "ward": place % 3, "ill": parent % 3 // 2}
+    order = np.random.default_rng(0).permutation(len(parent))
+    tables = pa.table(homes), pa.table(people).take(pa.array(order))
+    return tables, Linked.of(HOMES, VISITS, key="k", at_most=4, order="t")
+
+
+@cache
+def made_sequences() -> LinkedRelease:
+    tables, linked = visits()
+    return release_linked(MWEM(), read_linked(*tables, linked), linked, PureDP(3000.0), noise=SeededNoise(0))
+
+
+@pytest.fixture
+def sequences() -> LinkedRelease:
+    return made_sequences()
+
+
+def one_follows_the_other(both: LinkedRelease) -> None:
+    homes, people = (records.to_arrow() for records in both.sample(600, seed=1))
+    keys, days, ward, ill = (people[name].to_numpy() for name in ("k", "t", "ward", "ill"))
+    follows = keys[1:] == keys[:-1]
+    kind = homes["a"].to_numpy()[keys - 1]
+    apart = (days[1:] - days[:-1])[follows]
+    assert apart.min() >= 0
+    assert np.mean(apart == np.where(kind[1:][follows] == 0, 4, 12)) > 0.9
+    step = ((ward[1:] - ward[:-1]) % 3)[follows]
+    assert np.mean(step == 1) > 0.9
+    assert np.mean((ill[1:] == ill[:-1])[follows]) > 0.9
+    first = np.concatenate([[True], ~follows])
+    assert np.mean(ward[first] == 0) > 0.9
+    assert days.max() <= 99
+
+
+def test_children_with_an_order_follow_the_child_before(sequences: LinkedRelease) -> None:
+    one_follows_the_other(sequences)
+
+
+def test_the_number_of_children_with_an_order_is_that_of_their_parent(sequences: LinkedRelease) -> None:
+    homes, people = sequences.sample(300, seed=2)
+    assert homes.to_arrow().column_names == ["k", "a"]
+    assert people.to_arrow().column_names == ["k", "t", "ward", "ill"]
+    drawn = sequences.parents.sample(300, np.random.default_rng(2))
+    numbers = drawn.codes[:, drawn.domain.index("children")]
+    keys = people.to_arrow()["k"].to_numpy()
+    assert np.bincount(keys, minlength=301)[1:].tolist() == numbers.tolist()
+    assert (np.diff(keys) >= 0).all()
+
+
+def test_files_of_sequences_know_their_order(sequences: LinkedRelease, tmp_path: Path) -> None:
+    sequences.parents.save(tmp_path / "h.release")
+    sequences.children.save(tmp_path / "p.release")
+    loaded = [Release.load(tmp_path / name) for name in ("h.release", "p.release")]
+    again = LinkedRelease.from_parts(*loaded)
+    assert again.linked == sequences.linked
+    assert again.linked.order == "t"
+    first, other = (each.sample(40, seed=5)[1].to_arrow() for each in (sequences, again))
+    assert first == other
+    asked = sequences.children.answer("previous.ward = 0 and ward = 1")
+    assert asked.value > 100
+
+
+def test_sequences_end_with_their_order_and_keep_rules() -> None:
+    """Children have days 0 to 3 and gaps of 1; those of parents of kind 0 stay below 3."""
+    joined = Domain([*HOMES.attributes, IntegerRange("t", 0, 3)])
+    people = Domain(joined.attributes, [], [impossible(joined, "a = 0 and t = 3")])
+    linked = Linked.of(HOMES, people, key="k", at_most=4, order="t")
+    n = 400
+    number = np.where(np.arange(n) % 2, 4, 3)
+    parent = np.repeat(np.arange(n), number)
+    place = np.concatenate([np.arange(each) for each in number])
+    tables = pa.table({"k": np.arange(n), "a": np.arange(n) % 2}), pa.table({"k": parent, "t": place})
+    both = release_linked(MWEM(), read_linked(*tables, linked), linked, PureDP(500.0), noise=SeededNoise(0))
+    homes, people_drawn = (records.to_arrow() for records in both.sample(seed=0))
+    keys, days = people_drawn["k"].to_numpy(), people_drawn["t"].to_numpy()
+    kind = homes["a"].to_numpy()[keys - 1]
+    assert days[kind == 0].max() <= 2
+    exact = sum(
+        days[keys == key].tolist() == list(range(3 + kind_of)) for key, kind_of in enumerate(homes["a"].to_pylist(), 1)
+    )
+    assert exact > 0.9 * len(homes)
+
+
+def _of_another_parent(patch: pytest.MonkeyPatch) -> None:
+    drawing = sequences_module._Drawing
+    following = drawing.next
+
+    def next_of(self: Any, homes: Ints, before: Ints, **which: bool) -> Any:
+        return following(self, homes, np.roll(before, 1, axis=0), **which)
+
+    patch.setattr(drawing, "next", next_of)
+
+
+def _always_first(patch: pytest.MonkeyPatch) -> None:
+    drawing = sequences_module._Drawing
+    following = drawing.next
+    patch.setattr(
+        drawing, "next", lambda self, homes, before, **which: following(self, homes, before, **{**which, "first": True})
+    )
+
+
+MUTANTS = (
+    Mutant(
+        "children are drawn given another parent's child",
+        _of_another_parent,
+        lambda: one_follows_the_other(made_sequences()),
+    ),
+    Mutant(
+        "each child is drawn as if it were the first", _always_first, lambda: one_follows_the_other(made_sequences())
+    ),
+)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
 
 
 def families(n: int = 6000, seed: int = 0) -> tuple[tuple[pa.Table, pa.Table], Linked]:

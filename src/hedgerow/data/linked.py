@@ -3,6 +3,9 @@
 Parents get the number of their children, children the columns of their parent. Of the children of one parent a bounded
 number is counted, by the rule of ``reading/persons.py``: so a parent who comes or goes with all children changes one
 record of the first table, and at most as many of the second.
+
+Where children have an order, each gets the columns of the child before it, whether that one is counted or not. These
+depend on the children of its own parent alone, and are in its own record: so nobody reaches more of them.
 """
 
 from __future__ import annotations
@@ -16,7 +19,18 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Ints
 from hedgerow.data.options import ReadOptions, Violations
-from hedgerow.data.reading import CodedRows, Coding, Reader, Rule, bounded, encoded, keeping, open_table, select_columns
+from hedgerow.data.reading import (
+    CodedRows,
+    Coding,
+    Reader,
+    Rule,
+    before_each,
+    bounded,
+    encoded,
+    keeping,
+    open_table,
+    select_columns,
+)
 from hedgerow.data.reading.faults import RuleLog
 from hedgerow.data.reading.persons import Keys
 from hedgerow.data.table import Table
@@ -88,18 +102,31 @@ def read_linked(
         broken = RuleLog("the table of children", linked.between, show_values=show_values)
         broken.check(known, first_row=1)
         broken.raise_any()
-    rows = bounded(_keys(people), [*beside, *people.codes], linked.at_most)
+    told: list[Codes | Ints] = [*_before(people, linked), *people.codes]
+    rows = bounded(_keys(people), [*beside, *told], linked.at_most)
     counts = np.bincount(places[rows], minlength=len(_keys(homes)))
     return (
         Table(linked.counted, [*homes.codes, counts], violations=violations, persons=options.persons),
         Table(
             linked.joined,
-            [column[rows] for column in (*beside, counts[places], *people.codes)],
+            [column[rows] for column in (*beside, counts[places], *told)],
             filtered=True,  # a parent may have no child: how many there are is private, also where parents are replaced
             violations=violations,
             persons=of_children.persons,
         ),
     )
+
+
+def _before(people: CodedRows, linked: Linked) -> list[Ints]:
+    """The columns of the child before each one, and the gap between the two; none where children have no order."""
+    if linked.order is None:
+        return []
+    own = {name: codes.astype(np.int64) for name, codes in zip(linked.children.names, people.codes, strict=True)}
+    order = own[linked.order]
+    places = before_each(_keys(people), people.codes, order)
+    first = places < 0
+    told = [np.where(first, linked.joined[name].size - 1, own[column][places]) for name, column in linked.history]
+    return [*told, linked.gaps(np.where(first, -1, order - order[places]))]
 
 
 def _opened(source: Source, domain: Domain, options: ReadOptions) -> tuple[Reader, Coding]:

@@ -3,18 +3,35 @@
 A child is described beside its parent: the *joined* domain has the parents' attributes, then the number of children,
 then the children's own attributes. What is known of both tables is known there: the rules of either, and rules between
 them, which the children's domain states by declaring a parents' column again, in the same way.
+
+Where children have an *order*, a child is described beside the child before it too: the columns of that child stand
+before its own, as attributes whose names begin with ``previous.``, and so does the *gap*, how many steps of the order
+lie between the two. The first child of a parent has the value ``none`` in all of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hedgerow.domain.attribute import IntegerRange
+import numpy as np
+
+from hedgerow.arrays import Ints
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, closed
+from hedgerow.domain.constraint import Constraint
 from hedgerow.domain.derived import Clique
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.feasible import possible_cells
 from hedgerow.errors import DomainError
+
+GAP = "gap"
+"""Name of the steps between a child and the one before it."""
+_PREVIOUS = "previous."
+_NONE = "none", "no child before"
+"""Text of what the first child has; the second one where a column has the first among its values."""
+_EXACT_GAPS = 16
+"""Gaps below have a bin each; above, four bins span twice the gap."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +42,7 @@ class Linked:
         joined: Domain of a child beside its parent.
         key: Column of both tables that says who belongs to whom; no release holds its values.
         number: Attribute that says how many children a parent has.
+        order: Column of the children by which those of one parent are ordered; None where they are not.
 
     Example:
         >>> homes, people = Domain([IntegerRange("rooms", 1, 9)]), Domain([IntegerRange("age", 0, 99)])
@@ -33,14 +51,27 @@ class Linked:
         (('rooms', 'size', 'age'), ('rooms', 'size'), True, True)
         >>> linked.at_most
         8
+        >>> visits = Domain([IntegerRange("day", 1, 9), IntegerRange("ward", 1, 4)])
+        >>> Linked.of(homes, visits, key="home", at_most=8, order="day").joined.names
+        ('rooms', 'children', 'previous.ward', 'gap', 'day', 'ward')
     """
 
     joined: Domain
     key: str
     number: str
+    order: str | None = None
 
     @classmethod
-    def of(cls, parents: Domain, children: Domain, *, key: str, at_most: int, number: str = "children") -> Linked:
+    def of(
+        cls,
+        parents: Domain,
+        children: Domain,
+        *,
+        key: str,
+        at_most: int,
+        number: str = "children",
+        order: str | None = None,
+    ) -> Linked:
         """Put the domains of the two tables together.
 
         Args:
@@ -49,11 +80,12 @@ class Linked:
             key: Column that links the tables.
             at_most: Most children of one parent that are counted, at least 1.
             number: Name for the number of children.
+            order: Column of the children, of numbers or dates, by which those of one parent are ordered.
 
         Raises:
             DomainError: The bound is below 1, a name is taken, the children have no column of their own or one that
-                follows from their parents', a column of both tables is not declared alike, or some parents can have no
-                child by the rules between the tables.
+                follows from their parents', a column of both tables is not declared alike, some parents can have no
+                child by the rules between the tables, or the order is no column of numbers or dates without gaps.
         """
         if isinstance(at_most, bool) or not isinstance(at_most, int) or at_most < 1:
             raise DomainError(f"at most {at_most!r} children of one parent", remedy="give a number from 1 on")
@@ -68,14 +100,16 @@ class Linked:
             )
         attributes = (*parents.attributes, IntegerRange(number, 0, at_most))
         counted = replace(parents, attributes=attributes, unleveled=(*parents.unleveled, number))
-        joined = counted.merge(children)
-        if len(joined) == len(counted):
+        before = () if order is None else tuple(_before(parents, children, order))
+        beside = counted.merge(Domain(before, (), _first_of_all(before))) if before else counted
+        joined = beside.merge(children)
+        if len(joined) == len(beside):
             raise DomainError("the children have no column of their own", remedy="declare what is known of a child")
         for derived_column in children.derived_columns:
             if derived_column not in counted.declared and {*derived_column.sources} & {*counted.names}:
                 message = f"the children's column {derived_column.name!r} is a function of their parents' columns"
                 raise DomainError(message, remedy="leave it out: it follows from the two tables")
-        linked = cls(joined, key, number)
+        linked = cls(joined, key, number, order)
         linked.check_children()
         return linked
 
@@ -114,7 +148,8 @@ class Linked:
     def between(self) -> Domain:
         """The joined attributes with the rules that are about both tables, and nothing else."""
         known = (*self.parents.constraints, *self.children.constraints)
-        rules = [constraint for constraint in self.joined.constraints if constraint not in known]
+        before = {*self.before}
+        rules = [each for each in self.joined.constraints if each not in known and before.isdisjoint(each.scope)]
         return Domain(self.joined.attributes, (), rules, self.joined.names)
 
     @property
@@ -123,6 +158,80 @@ class Linked:
         return self.joined[self.number].size - 1
 
     @property
+    def before(self) -> Clique:
+        """Attributes of the child before, the gap last; none where children have no order."""
+        place = self.joined.index(self.number) + 1
+        return self.joined.names[place : self.joined.index(GAP) + 1] if self.order is not None else ()
+
+    @property
+    def history(self) -> tuple[tuple[str, str], ...]:
+        """Each attribute of the child before, the gap left out, with the column of the children that it repeats."""
+        return tuple((name, name.removeprefix(_PREVIOUS)) for name in self.before[:-1])
+
+    def gaps(self, steps: Ints) -> Ints:
+        """The codes of gaps.
+
+        Args:
+            steps: Steps of the order between a child and the one before it, shape ``(n,)``; below 0 for first children.
+        """
+        gap = self.joined[GAP]
+        known = np.maximum(steps, 0)
+        codes = np.searchsorted(gap.edges[:-1], known, side="right") - 1 if isinstance(gap, Binned) else known
+        return np.where(steps < 0, gap.size - 1, codes)
+
+    @property
     def _names(self) -> tuple[Clique, Clique]:
         place = self.joined.index(self.number)
-        return self.joined.names[:place], self.joined.names[place + 1 :]
+        return self.joined.names[:place], self.joined.names[place + 1 + len(self.before) :]
+
+
+def _before(parents: Domain, children: Domain, order: str) -> Iterator[Attribute]:
+    """The attributes of a child before, each with a last code for none, and the gap.
+
+    Raises:
+        DomainError: The order is no column of numbers or dates that is never missing, or a name is taken.
+    """
+    own = [attribute for attribute in children if attribute.name not in parents]
+    of_order = next((attribute for attribute in own if attribute.name == order), None)
+    if not isinstance(of_order, IntegerRange | Binned) or of_order.size > of_order.ordinary:
+        message = f"children have no column {order!r} of numbers or dates that is never missing, which orders them"
+        raise DomainError(message, remedy="order them by a column of the children's domain file with 'min' and 'max'")
+    for name in (*parents.names, *children.names):
+        if name == GAP or name.startswith(_PREVIOUS):
+            message = f"the column {name!r} has the name of what is said of the child before"
+            raise DomainError(message, remedy="rename the column, in a view where the table is in a database")
+    for attribute in own:
+        if attribute is not of_order:
+            yield _with_none(attribute, f"{_PREVIOUS}{attribute.name}")
+    most = of_order.size - 1
+    starts = [0, *range(1, min(most, _EXACT_GAPS) + 1)]
+    while (width := starts[-1] // 4) and starts[-1] + width <= most:
+        starts.append(starts[-1] + width)
+    yield (
+        IntegerRange(GAP, 0, most, missing=_NONE[0])
+        if most < 4 * _EXACT_GAPS
+        else Binned(GAP, closed(starts, most), whole=True, missing=_NONE[0])
+    )
+
+
+def _with_none(attribute: Attribute, name: str) -> Attribute:
+    """An attribute of another name with one more code, the last: that of the first child, which has none before it."""
+    text = _NONE[_NONE[0] in attribute.labels]
+    missing, other = attribute.missing, attribute.other
+    if other is not None:
+        return Categorical(name, [*attribute.labels, text])
+    missing, other = (text, None) if missing is None else (missing, text)
+    if isinstance(attribute, Categorical):
+        return Categorical(name, attribute.values, spelling=attribute.spelling, missing=missing, other=other)
+    return replace(attribute, name=name, missing=missing, other=other)
+
+
+def _first_of_all(before: Sequence[Attribute]) -> Iterator[Constraint]:
+    """The rules that a child is the first by all of these attributes or by none."""
+    *others, gap = before
+    for attribute in others:
+        classes = [np.arange(each.size) == each.size - 1 for each in (attribute, gap)]
+        text = f"{attribute.name} is {attribute.label(attribute.size - 1)} where {GAP} is {_NONE[0]}, and only there"
+        yield Constraint(
+            text, (attribute.name, GAP), [each.astype(np.int32) for each in classes], np.eye(2, dtype=bool)
+        )

@@ -9,6 +9,9 @@ The second hypothesis relates columns of children to columns of parents. It does
 other, as the parents' release does. So its conditionals count twice what two columns of a parent have in common. To
 correct this, children are moved (theory.md section 19) until they have the measured tables. The columns of their
 parents stay as they are.
+
+Children with an order are drawn one after the other: the first ones of all parents, then the second ones given these,
+and so on. They are not moved: who moves a child moves what the next one was drawn given.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from hedgerow.models.overlays.moves import Moves
 from hedgerow.privacy import Budget, Subsampled, together
 from hedgerow.release.records import Records
 from hedgerow.release.release import Method, Release
+from hedgerow.release.sequences import in_order
 from hedgerow.system import Seed, generator
 
 _MOVED_ROWS = 1 << 17
@@ -83,7 +87,8 @@ class LinkedRelease:
     @staticmethod
     def told(release: Release, linked: Linked) -> Release:
         """A release whose file says how the two tables are linked."""
-        parameters = {**release.provenance.parameters, _NAMED: {"key": linked.key, "number": linked.number}}
+        ordered = {} if linked.order is None else {"order": linked.order}
+        parameters = {**release.provenance.parameters, _NAMED: {"key": linked.key, "number": linked.number, **ordered}}
         return replace(release, provenance=replace(release.provenance, parameters=parameters))
 
     @classmethod
@@ -96,7 +101,8 @@ class LinkedRelease:
         named = parents.provenance.parameters.get(_NAMED)
         if named is None or named != children.provenance.parameters.get(_NAMED):
             raise ReleaseError("the releases are not of linked tables", remedy=_TOGETHER)
-        linked = Linked(children.domain, str(named["key"]), str(named["number"]))
+        order = named.get("order")
+        linked = Linked(children.domain, str(named["key"]), str(named["number"]), order and str(order))
         return cls.of(parents, children, linked)
 
     def guarantee(self, budget: Budget | None = None) -> str:
@@ -132,9 +138,15 @@ class LinkedRelease:
         drawing = generator(seed)
         linked = self.linked
         homes = self.parents.sample(n, drawing, method)
-        rows = np.repeat(np.arange(len(homes)), homes.codes[:, linked.counted.index(linked.number)])
-        people = self.children.sample(1, drawing, method, homes.take(rows))
-        if method == "systematic" and len(people) and self._moves is not None:
+        numbers = homes.codes[:, linked.counted.index(linked.number)]
+        rows = np.repeat(np.arange(len(homes)), numbers)
+        ordered = linked.order is not None
+        people = (
+            in_order(self.children, linked, homes, drawing, method)
+            if ordered
+            else self.children.sample(1, drawing, method, homes.take(rows))
+        )
+        if not ordered and method == "systematic" and len(people) and self._moves is not None:
             codes: Codes = people.codes.astype(code_type(linked.joined))
             blocks = np.array_split(codes, -(-len(people) // _MOVED_ROWS))
             moved = self._moves.together(iter(blocks), drawing, linked.counted.names)

@@ -56,6 +56,27 @@ def test_two_releases_and_two_files_with_intact_keys(linked: Place) -> None:
     assert linked.call("audit", linked / "p.release").exit_code == 0
 
 
+def test_children_with_an_order_are_drawn_one_after_the_other(linked: Place) -> None:
+    (linked / "people.yaml").write_text("attributes: {t: {min: 0, max: 9}, b: {min: 0, max: 3}}\n")
+    people = pyarrow.csv.read_csv(linked / "people.csv")
+    days = pyarrow.array([place % 3 for place in range(people.num_rows)])
+    pyarrow.csv.write_csv(people.append_column("t", days), linked / "people.csv")
+    result = synth(linked, "--order", "t", "--json")
+    assert result.exit_code == 0, result.output
+    assert Release.load(linked / "p.release").domain.names == ("a", "children", "previous.b", "gap", "t", "b")
+    drawn = pyarrow.csv.read_csv(linked / "p.csv")
+    assert drawn.column_names == ["k", "t", "b"]
+    keys, places = drawn["k"].to_numpy(), drawn["t"].to_numpy()
+    assert (places[1:] >= places[:-1])[keys[1:] == keys[:-1]].all()
+    again = ("--children", linked / "p.release", "-o", linked / "h2.csv", "--children-output", linked / "p2.csv")
+    result = linked.call("sample", linked / "h.release", *again, "-n", 7, "--seed", 1)
+    assert result.exit_code == 0, result.output
+    assert linked.call("ask", linked / "p.release", "gap = 1 and previous.b = 0").exit_code in (0, 2)
+    result = synth(linked, "--order", "who", "--force")
+    assert result.exit_code == 1
+    assert "no column 'who' of numbers or dates" in result.stderr
+
+
 RULED = {
     "homes.yaml": "attributes: {a: {min: 0, max: 1}, c: {min: 0, max: 1}}\n"
     "constraints: [{impossible: a = 0 and c = 1}]\n",

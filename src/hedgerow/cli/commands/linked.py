@@ -41,6 +41,9 @@ class _Tables(Options, panel="Table"):
         children_domain: Domain file of the children's columns. Rules between both tables are stated here, where the
             parents' columns that they name are declared again.
         number: Name for the number of children in questions.
+        order: Column of the children, of numbers or dates, by which those of one parent are ordered. The columns of the
+            child before are then known of each child (as 'previous.NAME', and the steps between as 'gap'), and
+            synthetic children are drawn one after the other.
         violations: Records that break a rule of the domain (a constraint, or the table of a derived column): refuse the
             table, or drop them one by one. The number dropped is private and never reported.
     """
@@ -52,6 +55,7 @@ class _Tables(Options, panel="Table"):
     domain: Annotated[Path, option(metavar="FILE")]
     children_domain: Annotated[Path, option(metavar="FILE")]
     number: Annotated[str, option(metavar="NAME")] = "children"
+    order: Annotated[str | None, option(metavar="NAME")] = None
     violations: options.Violations = options.Violations.REFUSE
     accept_draft: options.AcceptDraft = False
     show_values: options.ShowValues = False
@@ -62,7 +66,7 @@ class _Tables(Options, panel="Table"):
 
         files = self.domain, self.children_domain
         domains = (options.domain_of(file, None, accept_draft=self.accept_draft) for file in files)
-        return Linked.of(*domains, key=self.key, at_most=self.at_most, number=self.number)
+        return Linked.of(*domains, key=self.key, at_most=self.at_most, number=self.number, order=self.order)
 
     def read(self, linked: Linked, before_rows: Callable[[], object]) -> tuple[Table, Table]:
         """Both tables, for handing on; see `read_linked`."""
@@ -168,7 +172,7 @@ def synth_linked(
           --domain homes.yaml --children-domain people.yaml \
           --epsilon 1 --delta 1e-9 -o homes-s.csv --children-output people-s.csv
       hedgerow synth-linked patients.parquet visits.parquet \
-          --key patient --at-most 20 --number visits --share 0.2 --rho 0.1 \
+          --key patient --at-most 20 --order admitted --share 0.2 --rho 0.1 \
           --domain patients.yaml --children-domain visits.yaml \
           -o patients.csv --children-output visits.csv
     """

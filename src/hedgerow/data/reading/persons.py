@@ -185,11 +185,48 @@ def bounded(keys: Keys, columns: Sequence[Codes | Ints], at_most: int) -> NDArra
     few, many = order[~several], order[several]
     many = many[np.lexsort((*[codes[many] for codes in reversed(columns)], keys[many, 1], keys[many, 0]))]
     sizes = sizes[sizes > at_most]
-    numbers = np.arange(len(many)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    numbers = _numbers(sizes)
     smallest = np.lexsort((_drawn(keys[many], numbers), np.repeat(np.arange(len(sizes)), sizes)))
     rows = np.concatenate([few, many[smallest[numbers < at_most]]])
     rows.sort()
     return rows
+
+
+def before_each(keys: Keys, columns: Sequence[Codes | Ints], order: Codes | Ints) -> NDArray[np.intp]:
+    """The place of the record before each one, of the same person.
+
+    Records of a person with the same place in the order follow each other as if drawn at random, by the person and
+    their numbers in the order of their codes: what comes before a record depends on the person's records alone.
+
+    Args:
+        keys: Persons whom the rows belong to, shape ``(n, 2)``.
+        columns: Codes of the rows, each of shape ``(n,)``.
+        order: The column by which records of one person are ordered.
+
+    Returns:
+        Shape ``(n,)``; -1 for the first record of each person.
+
+    Example:
+        >>> keys = np.array([[1, 1], [2, 2], [1, 1], [1, 1]], dtype=np.uint64)
+        >>> before_each(keys, [], np.array([5, 0, 3, 9]))
+        array([ 2, -1, -1,  0])
+    """
+    ordered = np.lexsort((*reversed(columns), keys[:, 1], keys[:, 0]))
+    sizes = _sizes(keys[ordered])
+    persons = np.repeat(np.arange(len(sizes)), sizes)
+    drawn = _mixed(_drawn(keys[ordered], _numbers(sizes)) + _GOLDEN)  # others than say which records are counted
+    places = np.lexsort((drawn, order[ordered], persons))
+    rows = ordered[places]
+    before = np.concatenate([[-1], rows[:-1]])[: len(rows)]
+    before[_numbers(sizes) == 0] = -1
+    found = np.empty(len(rows), dtype=np.intp)
+    found[rows] = before
+    return found
+
+
+def _numbers(sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Numbers of the records in runs of these lengths, from 0 on in each."""
+    return np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
 def _sizes(ordered: Keys) -> NDArray[np.intp]:
