@@ -37,6 +37,7 @@ ALLOWED = {
         "hedgerow.algorithms.shared.algorithm",
         "asks getattr(config, field.name)",
     ): "fields of a configuration, which is public",
+    ("hedgerow.cli.console", "uses frame.f_back"): "whether an interrupt fell into what compiled code calls",
     ("hedgerow.cli", "imports gc"): "says how often cycles are searched for; it shows no object",
     ("hedgerow.cli.declaring", "imports inspect"): "the docstring of a command, for its help, and its parameters",
     ("hedgerow.cli.declaring", "reads cast('Any', called).__signature__"): "sets what typer makes options of",
