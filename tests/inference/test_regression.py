@@ -56,7 +56,7 @@ def made(workload: str = "marginals:2", budget: Budget | None = None, *, n: int 
         "rich": np.array(["no", "yes"])[rich.astype(int)],
     }
     read = Workload.parse(workload, DOMAIN)
-    return MWEM().run(read_table(pa.table(rows), DOMAIN), read, budget or PureDP(2.0), noise=SeededNoise(seed))
+    return MWEM().run(read_table(pa.table(rows), DOMAIN), read, budget or PureDP(3.0), noise=SeededNoise(seed))
 
 
 @pytest.fixture(scope="module")
@@ -280,8 +280,20 @@ def the_bound_on_noise_is_three_hundredths() -> None:
         assert bool(traced(release, [("a", "b")]).thin) == (low > 0.03)
 
 
-def _bound(value: float) -> Callable[[pytest.MonkeyPatch], None]:
-    return lambda patch: patch.setattr("hedgerow.inference.tracing.MOST_NOISE", value)
+def the_bound_on_noise_of_measured_cells_is_five_hundredths() -> None:
+    """Pairs of a table of thousand cells, whose sums have little noise, are as smooth as its fit."""
+    rng = np.random.default_rng(0)
+    domain = Domain(IntegerRange(name, 0, 9) for name in "abc")
+    table = read_table(pa.table({name: rng.integers(0, 10, 24_000) for name in "abc"}), domain)
+    for epsilon, low, high in ((1.4, 0.036, 0.0499), (1.0, 0.0501, 0.074)):
+        release = MWEM().run(table, Workload.parse("marginals:a*b*c", domain), PureDP(epsilon), noise=SeededNoise(0))
+        (measured,) = (each for each in release.measurements if each.target.size == 1000)
+        assert low < 1000 * measured.std / release.n_records < high
+        assert bool(traced(release, [("a", "b")]).thin) == (low > 0.05)
+
+
+def _bound(value: float, name: str = "MOST_NOISE") -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda patch: patch.setattr(f"hedgerow.inference.tracing.{name}", value)
 
 
 MUTANTS = [
@@ -289,6 +301,16 @@ MUTANTS = [
         "tables with half as much noise again give intervals", _bound(0.045), the_bound_on_noise_is_three_hundredths
     ),
     Mutant("tables with two thirds of the noise give none", _bound(0.021), the_bound_on_noise_is_three_hundredths),
+    Mutant(
+        "sums of finer cells with half as much noise again give intervals",
+        _bound(0.075, "MOST_NOISE_MEASURED"),
+        the_bound_on_noise_of_measured_cells_is_five_hundredths,
+    ),
+    Mutant(
+        "sums of finer cells with two thirds of the noise give none",
+        _bound(0.035, "MOST_NOISE_MEASURED"),
+        the_bound_on_noise_of_measured_cells_is_five_hundredths,
+    ),
 ]
 
 

@@ -6,10 +6,12 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import special
 
 from hedgerow import (
     MWEM,
@@ -33,6 +35,10 @@ means <- svymean(~age + I(as.numeric(income == ">50K")), design)
 tell(coef(means), SE(means))
 fit <- svyglm(I(income == ">50K") ~ age + sex, design, family = quasibinomial(), epsilon = 1e-14)
 tell(coef(fit), SE(fit))
+share <- svyciprop(~I(income == ">50K"), design)
+tell(coef(share), attr(share, "ci"))
+tested <- svychisq(~race + income, design)
+tell(tested$statistic, tested$parameter, tested$p.value)
 tell(estimate, error)
 tell(degf(design))
 """
@@ -58,7 +64,7 @@ def replicates() -> Replicates:
     rng = np.random.default_rng(0)
     age, sex = rng.integers(20, 30, 3000), rng.integers(0, 2, 3000)
     income = (rng.random(3000) < 0.1 + 0.03 * (age - 20) + 0.2 * sex).astype(np.int64)
-    rows = {
+    rows: dict[str, Any] = {
         "age": age,
         "sex": np.array(["Female", "Male"])[sex],
         "race": np.array(list("abc"))[rng.integers(0, 3, 3000)],
@@ -91,6 +97,43 @@ def logistic(records: pa.Table, weights: Floats) -> Floats:
     return found
 
 
+def log_odds(records: pa.Table, weights: Floats) -> Floats:
+    """Of being rich."""
+    share = means(records, weights)[1]
+    return np.asarray(np.log(share / (1.0 - share)))
+
+
+def cells(records: pa.Table, weights: Floats) -> Floats:
+    """Shares of the cells of race and income."""
+    race, income = (
+        np.unique(np.array(records[name].to_pylist()), return_inverse=True)[1] for name in ("race", "income")
+    )
+    return np.asarray(np.bincount(2 * race + income, weights, 6) / weights.sum())
+
+
+def rao_scott(made: Replicates) -> Floats:
+    """Statistic, degrees of freedom and p-value of independence, corrected in the second order.
+
+    J. N. K. Rao and A. J. Scott, "On Chi-Squared Tests for Multiway Contingency Tables with Cell Proportions Estimated
+    from Survey Data", Annals of Statistics 12, 1984.
+    """
+    found = made.estimate(cells, corrected=False)
+    share, apart = found.raw, found.replicates - found.raw
+    table = share.reshape(3, 2)
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0))
+    chi_square = len(made.records) * float(((table - expected) ** 2 / expected).sum())
+    margins = np.column_stack([np.kron(np.eye(3), np.ones((2, 1))), np.kron(np.ones((3, 1)), np.eye(2))])
+    contrasts = np.linalg.svd(margins)[0][:, 4:]  # what no margin tells
+    scaled = contrasts / share[:, None]
+    effects = np.linalg.solve(
+        contrasts.T @ scaled / len(made.records), scaled.T @ (apart.T @ apart / made.number) @ scaled
+    )
+    trace = float(np.trace(effects))
+    freedom = trace**2 / float(np.trace(effects @ effects))
+    value, rest = chi_square / trace, freedom * (made.number - 1)
+    return np.array([value, freedom, rest, special.fdtrc(freedom, rest, value)])
+
+
 @pytest.mark.r
 def test_r_computes_what_we_do(tmp_path: Path) -> None:
     if not has_survey():
@@ -108,6 +151,9 @@ def test_r_computes_what_we_do(tmp_path: Path) -> None:
     found = regress(made, "income ~ age + sex", "logistic").estimate
     mean_squares = np.mean((found.replicates - found.raw) ** 2, axis=0)
     np.testing.assert_allclose(told[1], [*found.raw, *np.sqrt(mean_squares)], rtol=1e-7)
+    ours = made.estimate(log_odds, corrected=False)
+    np.testing.assert_allclose(told[2], special.expit([ours.raw, ours.low, ours.high]), rtol=1e-8)
+    np.testing.assert_allclose(told[3], rao_scott(made), rtol=1e-8)
     corrected = made.estimate(means)
-    np.testing.assert_allclose(told[2], [corrected.value[0], corrected.error[0]], rtol=1e-8)
-    assert told[3] == 19
+    np.testing.assert_allclose(told[4], [corrected.value[0], corrected.error[0]], rtol=1e-8)
+    assert told[5] == 19

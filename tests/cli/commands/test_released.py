@@ -54,7 +54,10 @@ def test_sample_draws_under_a_condition_or_completes_the_rows_of_a_file(place: P
 def test_sample_writes_replicates(place: Place, release: Path) -> None:
     asked = ("sample", release, "--replicates", 3, "--seed", 1, "-n", 500)
     call = place.call(*asked, "-o", place / "r.parquet", "--json")
-    told = json.loads(call.stdout)["replicates"]
+    result = json.loads(call.stdout)
+    told = result["replicates"]
+    assert ["sex", "age"] in result["mostly_noise"]
+    assert "State no interval for what follows from tables with so much noise" in call.stderr
     assert (told["number"], told["for"], told["form"], told["mse"]) == (3, "population", "weights", True)
     assert told["columns"] == ["weight", "repweight_1", "repweight_2", "repweight_3"]
     first = pyarrow.parquet.read_table(place / "r.parquet")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from itertools import combinations
 from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
@@ -209,7 +210,8 @@ def _sample_replicates(
     inputs: list[Path],
     force: bool,
 ) -> None:
-    """Draw records with replicates."""
+    """Draw records with replicates, and name the tables that no interval from them holds for."""
+    from hedgerow.inference import traced
     from hedgerow.simulation import replicate
 
     number = replicating.replicates or 0
@@ -233,7 +235,13 @@ def _sample_replicates(
     if made.target == "file":
         shown.tell("Counts, shares, sums and means of what was measured have proved intervals: hedgerow answer.")
     shown.tell(f"Their design: scale = 1/{number}, rscales = 1, mse = TRUE. They know of errors in what was measured.")
-    shown.result({"n_records": len(made.records), "file": place.text, "files": files, "replicates": made.to_dict()})
+    measured = dict.fromkeys(pair for each in release.measurements for pair in combinations(each.target.scope, 2))
+    noisy = traced(release, list(measured)).thin
+    if noisy:
+        named = ", ".join(" x ".join(scope) for scope in noisy[:3]) + (", ..." if len(noisy) > 3 else "")
+        shown.warn(f"State no interval for what follows from tables with so much noise that fits are biased: {named}.")
+    result = {"n_records": len(made.records), "file": place.text, "files": files, "replicates": made.to_dict()}
+    shown.result({**result, "mostly_noise": [list(scope) for scope in noisy]})
 
 
 def _sample_linked(
