@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hedgerow.system import compile_at_once
+
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm
     from hedgerow.data import Table
@@ -30,6 +32,7 @@ def warm() -> None:
     Raises:
         subprocess.CalledProcessError: The second process failed.
     """
+    compile_at_once()
     other = _words("trees")
     with subprocess.Popen(other) as running:
         _cells()
@@ -131,6 +134,7 @@ def trees() -> None:
     from hedgerow.algorithms.mwem import MWEM
     from hedgerow.models import Proximal
 
+    compile_at_once()
     _released(MWEM(rounds=6), _LARGE, _MIXED.format("g*h,g*h*i"))
     _released(MWEM(rounds=4, refit=Proximal()), _LARGE, "marginals:2")
     _released(MWEM(), _LARGE, "marginals:3<=10000")

@@ -1,9 +1,11 @@
 from .chain import canonical_json as canonical_json, head_of as head_of, link as link, start_of as start_of
 from .compiling import (
+    compile_at_once as compile_at_once,
     compiled_folder as compiled_folder,
     device_function as device_function,
     inlined as inlined,
     kernel as kernel,
+    late as late,
     when_compiling as when_compiling,
 )
 from .docstrings import explained as explained, explained_class as explained_class

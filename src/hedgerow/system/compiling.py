@@ -8,9 +8,12 @@ slices and arrays that kernels make cost far more to compile than loops.
 from __future__ import annotations
 
 import time
-from functools import cache
+from functools import cache, update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +22,12 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 
 _LONG = 1.0
 """Seconds of compiling that are worth a word."""
+_FEW = 20_000
+"""Numbers in all arguments of one call that Python may look at one by one."""
+_ENOUGH = 0.8
+"""Seconds that a process spends in Python on one function, before it is compiled instead."""
+_AT_ONCE: list[bool] = []
+"""True, once everything is to be compiled as soon as it is called."""
 _TOLD: list[Callable[[], None]] = []
 """The function that is to be called, until it was."""
 
@@ -70,6 +79,82 @@ def device_function(**options: Any) -> Callable[[Function], Function]:
         options: More options of ``numba.njit``.
     """
     return kernel(no_cpython_wrapper=True, **options)
+
+
+def late(compiled: Function) -> Function:
+    """A decorator above that of a kernel whose work is mostly small: Python does it, until that has taken a while.
+
+    Compiling such a function takes longer than thousands of its calls. Where it was compiled before, it is not
+    interpreted. A call of Python does the same operations in the same order, so that results are the same to the bit:
+    let there be no option of ``numba.njit`` that changes the order of sums, and no integers that wrap around.
+
+    Args:
+        compiled: Made by ``kernel``. Kernels can call it, but not what this returns.
+
+    Example:
+        >>> @late
+        ... @kernel(cache=False)
+        ... def total(numbers: np.ndarray) -> int:
+        ...     found = 0
+        ...     for number in numbers:
+        ...         found += number
+        ...     return found
+        >>> int(total(np.arange(5)))
+        10
+    """
+    return cast("Function", _Late(compiled))
+
+
+def compile_at_once() -> None:
+    """Have this process interpret nothing."""
+    _AT_ONCE[:] = [True]
+
+
+class _Late:
+    """What ``late`` returns."""
+
+    def __init__(self, compiled: Any) -> None:
+        update_wrapper(self, compiled.py_func)
+        compiled.late = True
+        self.compiled, self._spent = compiled, 0.0
+        self._interpreted: Callable[..., Any] | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        if self._spent >= _ENOUGH or _AT_ONCE or _numbers(args) > _FEW:
+            return self.compiled(*args)
+        if self._interpreted is None:
+            if _is_kept(self.compiled):
+                self._spent = np.inf
+                return self.compiled(*args)
+            self._interpreted = _interpreted(self.compiled.py_func)
+        begun = time.thread_time()
+        with np.errstate(all="ignore"):
+            found = self._interpreted(*args)
+        self._spent += time.thread_time() - begun
+        return found
+
+
+def _numbers(args: Any) -> int:
+    """Elements of all arrays."""
+    return sum(_numbers(each) if isinstance(each, tuple) else getattr(each, "size", 1) for each in args)
+
+
+def _is_kept(compiled: Any) -> bool:
+    """Whether an earlier process compiled a function, or this one did."""
+    folder, name = compiled.stats.cache_path, compiled.py_func.__qualname__
+    return bool(compiled.signatures) or (folder is not None and any(Path(folder).glob(f"*.{name}-*.nbi")))
+
+
+def _interpreted(function: FunctionType) -> FunctionType:
+    """A function in which Python also does what is only there for compiled functions to call."""
+    known: dict[str, Any] = function.__globals__
+    called = {name: known[name] for name in function.__code__.co_names if hasattr(known.get(name), "targetoptions")}
+    parts = {
+        name: _interpreted(part.py_func)
+        for name, part in called.items()
+        if hasattr(part, "late") or part.targetoptions.keys() & {"no_cpython_wrapper", "inline"}
+    }
+    return FunctionType(function.__code__, {**known, **parts})
 
 
 def when_compiling(tell: Callable[[], None]) -> None:

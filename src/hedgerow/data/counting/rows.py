@@ -88,6 +88,9 @@ PASS_CELLS = 1 << 22
 _CHUNK_ROWS = (1 << 16) - 64
 """Records that go through all blocks together: 1 MB of codes if there are 15 attributes, and counters of two bytes."""
 
+_WIDE_ROWS = 1 << 20
+"""Records up to which no codes of one byte are counted: what is compiled for two bytes does for all."""
+
 _TILE_ROWS = 1 << 13
 _ROWS_PER_THREAD = 1 << 16
 
@@ -130,7 +133,8 @@ class Records:
             axes: The attributes.
             dtype: Type of the matrix, whose pieces are small then; None for that of the codes.
         """
-        kind = np.result_type(np.uint8, *[self.columns[axis].dtype for axis in axes]) if dtype is None else dtype
+        least = np.uint8 if self.n_rows > _WIDE_ROWS else np.uint16
+        kind = np.result_type(least, *[self.columns[axis].dtype for axis in axes]) if dtype is None else dtype
         rows = _CHUNK_ROWS if dtype is None else _TILE_ROWS
         for low in range(start, stop, rows):
             high = min(stop, low + rows)

@@ -7,7 +7,7 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints, Places
 from hedgerow.models.tree_fit.sweep_kernels import NARROW, PATTERN, WIDE
-from hedgerow.system import device_function, kernel
+from hedgerow.system import device_function, kernel, late
 
 Rows = tuple[Ints, Ints, Ints]
 """The order of the axes of each clique; how many of them count rows; and place, rows and width of its cells."""
@@ -22,6 +22,7 @@ each cell of the clique, or -1 where it is the axis itself; and the codes.
 """
 
 
+@late
 @kernel()
 def rows_of(sizes: Floats, starts: Ints, members: Places, whole: Bools, one_row: int, least: int) -> Rows:
     """Lay out the table of each clique, longest axis last.
@@ -175,6 +176,7 @@ def _begin(rows: Ints, begins: Ints, number: int, lengths: Ints, numbers: Ints, 
     return rows.size if own else number
 
 
+@late
 @kernel()
 def views_of(
     sizes: Floats, starts: Ints, members: Places, rows: Rows, owners: Ints, lists: Lists

@@ -9,9 +9,10 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Ints, Places
 from hedgerow.models.trees.structure_kernels import holds
-from hedgerow.system import kernel
+from hedgerow.system import kernel, late
 
 
+@late
 @kernel()
 def tables_of(owners: Ints, cliques: int, ends: Ints, scopes: Places) -> tuple[Ints, Ints]:
     """The table of each measurement, shared by equal scopes; and the first measurement of each table."""
@@ -38,6 +39,7 @@ def tables_of(owners: Ints, cliques: int, ends: Ints, scopes: Places) -> tuple[I
     return table, first[:count]
 
 
+@late
 @kernel()
 def spanned(slots: Ints, other: Places, needed: Bools) -> Bools:
     """Whether each clique lies on the way between those that are needed."""
@@ -56,6 +58,7 @@ def spanned(slots: Ints, other: Places, needed: Bools) -> Bools:
     return kept
 
 
+@late
 @kernel()
 def around(
     slots: Ints, other: Places, back: Ints, edge: Ints, kept: Bools, of_clique: Ints, tables: Ints
@@ -111,6 +114,7 @@ def around(
     return node[:count], out[:count], into[:count]
 
 
+@late
 @kernel()
 def in_order(
     other: Places, edge: Ints, up: Ints, depths: Ints, roots: Ints, stops: Ints, tables: Ints
@@ -167,6 +171,7 @@ def in_order(
     return node[:count], out[:count], into[:count], which[:count]
 
 
+@late
 @kernel()
 def outward(slots: Ints, other: Places, edge: Ints, starts: Ints, pending: Ints, none: int) -> tuple[Ints, Ints, Ints]:
     """Messages from one clique of each tree to all others; see ``around``.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.arrays import Bytes, Floats, Ints
+from hedgerow.arrays import Bytes, Floats, Ints, Places
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.trees.ties import Ties
 
@@ -92,10 +92,11 @@ class Graph:
 
     def cells(self, domain: Domain) -> int:
         """Cells of the cliques of `triangulated`, exact however large."""
-        names = [variable.name for variable in (domain.attributes if self.ties is None else domain.variables)]
+        if self.ties is None:
+            return sum(math.prod(map(int, self.sizes[clique].tolist())) for clique in self._eliminated()[0].values())
+        names = [variable.name for variable in domain.variables]
         cliques = (tuple(names[place] for place in clique) for clique in self.triangulated()[0])
-        stored = cliques if self.ties is None else map(domain.reduced, cliques)
-        return sum(math.prod(domain.shape_of(clique)) for clique in stored)
+        return sum(math.prod(domain.shape_of(domain.reduced(clique))) for clique in cliques)
 
     def triangulated(self) -> tuple[list[tuple[int, ...]], list[Edge]]:
         """Cliques by the positions of their members in the domain, and the edges of a forest between them.
@@ -103,18 +104,23 @@ class Graph:
         Only cliques that lie inside no other are kept. One that was made when a variable went is joined to the one
         that is made when the next of its members goes. What a clique determines becomes a member of it.
         """
+        kept, parents, keepers = self._eliminated()
+        number = {i: new for new, i in enumerate(kept)}
+        cliques = [tuple(sorted(self.places[clique].tolist())) for clique in kept.values()]
+        pairs = ((keepers[i], keepers[parent]) for i, parent in enumerate(parents) if parent >= 0)
+        edges = [(number[i], number[j]) for i, j in pairs if i != j]
+        return (cliques, edges) if self.ties is None else _closed(self.ties, cliques, edges)
+
+    def _eliminated(self) -> tuple[dict[int, Places], list[int], list[int]]:
+        """The cliques that are kept, by their numbers; the parent of each clique, and the one kept that it lies in."""
         from hedgerow.models.trees.graph_kernels import triangulated  # compiling takes a second
 
         if not len(self.places):
-            return [], []
+            return {}, [], []
         flat, ends, parents, keepers = triangulated(self.near.copy(), self.sizes)
-        members = self.places[flat].tolist()
-        starts, stops, kept = [0, *ends[:-1].tolist()], ends.tolist(), keepers.tolist()
-        number = {i: new for new, i in enumerate(i for i, keeper in enumerate(kept) if i == keeper)}
-        cliques = [tuple(sorted(members[starts[i] : stops[i]])) for i in number]
-        pairs = ((kept[i], kept[parent]) for i, parent in enumerate(parents.tolist()) if parent >= 0)
-        edges = [(number[i], number[j]) for i, j in pairs if i != j]
-        return (cliques, edges) if self.ties is None else _closed(self.ties, cliques, edges)
+        stops, kept = ends.tolist(), keepers.tolist()
+        cliques = {i: flat[stops[i - 1] if i else 0 : stops[i]] for i, keeper in enumerate(kept) if i == keeper}
+        return cliques, parents.tolist(), kept
 
 
 def _by_length(scopes: Iterable[tuple[int, ...]]) -> dict[int, list[tuple[int, ...]]]:

@@ -7,7 +7,7 @@ than any integer of the machine holds.
 import numpy as np
 
 from hedgerow.arrays import Bytes, Floats, Ints, Places
-from hedgerow.system import inlined, kernel
+from hedgerow.system import inlined, kernel, late
 
 Rooms = tuple[Bytes, Places, Places, Places, Bytes, Floats, Ints]
 """The arrays that ``_rooms`` makes."""
@@ -242,6 +242,7 @@ def _with_scope(
     return left
 
 
+@late
 @kernel()
 def _each_added(
     graph: Bytes, sizes: Floats, parts: Ints, held: Floats, touched: Bytes, scopes: Places, rooms: Rooms, found: Floats

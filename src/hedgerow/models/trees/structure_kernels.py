@@ -9,7 +9,7 @@ since they may be more than any integer of the machine holds.
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints, Places
-from hedgerow.system import device_function, inlined, kernel
+from hedgerow.system import device_function, inlined, kernel, late
 
 Tree = tuple[Ints, Places, Ints, Places, Ints, Ints, Floats]
 """Starts, members, slots, other, back, shared; and the cells of each clique."""
@@ -35,6 +35,7 @@ def holds(members: Places, scope: Places) -> bool:
     return True
 
 
+@late
 @kernel()
 def holders(
     starts: Ints, members: Places, cells: Floats, homes: Ints, cliques: Places, ends: Ints, scopes: Places
@@ -68,6 +69,7 @@ def holders(
     return nodes
 
 
+@late
 @kernel()
 def separators(starts: Ints, members: Places, slots: Ints, other: Places) -> tuple[Ints, Ints]:
     """The edges of a tree as seen from the far end, and the attributes that each shares, a bit for each."""
@@ -106,6 +108,7 @@ def _widened(tree: Tree, sizes: Floats, i: int, mask: int, factor: float) -> flo
     return added - cells[i] if mask + 1 == 1 << (starts[i + 1] - starts[i]) else added
 
 
+@late
 @kernel()
 def pair_growth(tree: Tree, homes: Ints, cliques: Places, sizes: Floats, growth: Floats) -> None:
     """Cells that joining each pair of attributes of the same part would add, at most.
@@ -154,6 +157,7 @@ def pair_growth(tree: Tree, homes: Ints, cliques: Places, sizes: Floats, growth:
                 top += 1
 
 
+@late
 @kernel()
 def rooted(slots: Ints, other: Places, back: Ints, root: int) -> tuple[Ints, Ints, Ints]:
     """Find the edge of each clique towards the root of its part, -1 for roots, its depth, and the root.
@@ -186,6 +190,7 @@ def rooted(slots: Ints, other: Places, back: Ints, root: int) -> tuple[Ints, Int
     return up, depths, roots
 
 
+@late
 @kernel()
 def tops_of(homes: Ints, cliques: Places, depths: Ints) -> Ints:
     """Find the clique of each attribute nearest to the root, -1 if it is in none."""
@@ -220,7 +225,7 @@ def _present(members: Places, scope: Places) -> tuple[int, int]:
 
 
 @kernel()
-def joined(
+def _joined(
     tree: Tree, hung: Hung, sizes: Floats, scope: Places, marks: Ints, carried: Ints, found: Ints
 ) -> tuple[float, int]:
     """Cells that joining attributes of one part would add, at most; they are carried towards the root until they meet.
@@ -279,6 +284,10 @@ def joined(
     return total, count
 
 
+joined = late(_joined)
+
+
+@late
 @kernel()
 def scope_growth(tree: Tree, hung: Hung, sizes: Floats, parts: Ints, scopes: Places) -> Floats:
     """Cells that joining the attributes of each scope would add, at most; those in several parts by a clique of all.
@@ -313,12 +322,13 @@ def scope_growth(tree: Tree, hung: Hung, sizes: Floats, parts: Ints, scopes: Pla
                 if b >= 0 and parts[b] == parts[a]:
                     inside[width] = b
                     width += 1
-            growth[s] += joined(tree, hung, sizes, inside[:width], marks, carried, found)[0]
+            growth[s] += _joined(tree, hung, sizes, inside[:width], marks, carried, found)[0]
         if several:
             growth[s] += cells
     return growth
 
 
+@late
 @kernel()
 def routes(homes: Ints, cliques: Places, slots: Ints, other: Places) -> tuple[Places, Places]:
     """Find the neighbour of each clique towards each attribute, -1 inside, and its distance in edges.
