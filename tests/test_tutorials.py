@@ -32,7 +32,7 @@ RELEASES = ("first-release.md", "received-release.md")
 PUBLISHED = {"synthetic.csv", "people.release", "report.html", "custodian.pub"}
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```', flags=re.DOTALL | re.MULTILINE)
 GUIDES = (
-    *("answers", "control-totals", "domain-file", "filters", "linked-tables", "persons", "plans", "priors"),
+    *("answers", "control-totals", "criteria", "domain-file", "filters", "linked-tables", "persons", "plans", "priors"),
     *("metadata", "records", "registers", "server-recovery", "signing", "tables-in-place", "weights"),
 )
 FOLLOWED = {
@@ -337,6 +337,13 @@ def test_the_guide_about_control_totals(tmp_path: Path) -> None:
     for told in printed.values():
         (totals,) = re.findall(r"Known totals \((.*)\) are taken for public", " ".join(told.split()))
         assert set(totals.split("; ")) == {"the number of records", "sex * income"}
+
+
+@pytest.mark.slow
+def test_the_guide_about_criteria(tmp_path: Path) -> None:
+    follow(steps("guide/criteria.md"), tmp_path)
+    release = hedgerow.Release.load(tmp_path / "synthetic.release")
+    assert [verdict.outcome for verdict in release.verdicts] == ["held"] * 8
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hedgerow.data import Labels, ReadOptions, ScannedTable, Table
     from hedgerow.domain import Known
     from hedgerow.privacy import Budget, Curator, Event, NoiseSource
-    from hedgerow.release import Release
+    from hedgerow.release import Criteria, Release
 
 LARGE_BYTES = 1 << 30
 """Files above this size are counted where they are; smaller ones are read into memory, which is faster."""
@@ -224,6 +224,7 @@ class Opened:
         events: Charges of what was learnt of its domain, and of positions.
         positions: Noisy sums of where in their bins records lie.
         needed: Noisy answers of questions that must have an interval.
+        criteria: What the release must hold, if anything.
     """
 
     table: Table | ScannedTable
@@ -232,6 +233,7 @@ class Opened:
     events: Sequence[Event] = ()
     positions: Sequence[Measurement] = ()
     needed: Sequence[Measurement] = ()
+    criteria: Criteria | None = None
 
     def released(
         self,
@@ -239,7 +241,7 @@ class Opened:
         noise: NoiseSource | None,
         watching: Callable[[Curator], AbstractContextManager[ProgressCallback | None]] | None = None,
     ) -> Release:
-        """Run an algorithm on what is left of the budget.
+        """Run an algorithm on what is left of the budget, and test the criteria by what was set aside.
 
         Args:
             algorithm: The mechanism.
@@ -249,8 +251,14 @@ class Opened:
         from hedgerow.privacy import Curator
 
         curator = Curator(self.table, self.budget, noise=noise, events=self.events)
+        charge = 0.0 if self.criteria is None else self.criteria.share * self.budget.limit
         with nullcontext() if watching is None else watching(curator) as progress:
-            made = algorithm.run_with(curator, self.workload, progress)
+            with curator.setting_aside(charge):
+                made = algorithm.run_with(curator, self.workload, progress)
+            if self.criteria is not None:
+                from hedgerow.algorithms.learning import with_verdicts
+
+                made = with_verdicts(curator, made, self.criteria, charge)
         if not (self.positions or self.needed):
             return made
         return replace(made, positions=tuple(self.positions), measurements=(*self.needed, *made.measurements))
@@ -287,6 +295,7 @@ class RunSpec:
         noise: Source of the noise; None for the secure one.
         positions: Share of the budget for where in the bins of its columns records lie; see `share_of_positions`.
         needs: Questions that must have an interval, as `Need.parse` reads them; they are measured beside MWEM.
+        criteria: What the release must hold; it is tested with a share of the budget.
         of: Another with the same queries, which may be very many and are read once.
 
     Raises:
@@ -307,6 +316,7 @@ class RunSpec:
     noise: NoiseSource | None = None
     positions: float = POSITIONS_SHARE
     needs: tuple[str, ...] = ()
+    criteria: Criteria | None = None
     of: RunSpec | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -320,6 +330,8 @@ class RunSpec:
         if self.needs:
             self._check_needs()
         self.targets(self._outline)
+        if self.criteria is not None:
+            self._check_criteria(self.criteria)
 
     def _check_sample(self) -> None:
         """Refuse a budget for a sample where something else than DualQuery would spend of it."""
@@ -333,6 +345,26 @@ class RunSpec:
             message = "values are learnt from all records, and the budget is for a sample of them"
             raise ConfigError(message, remedy="list the values in a domain file, or take no sample")
 
+    def _check_criteria(self, criteria: Criteria) -> None:
+        """Refuse criteria that the domain does not have, or that leave nothing for the run."""
+        from hedgerow.privacy import Subsampled
+
+        if isinstance(self.budget, Subsampled):
+            message = "criteria are tested on all records, and the budget is for a sample of them"
+            raise ConfigError(message, remedy="leave them out, or take no sample")
+        criteria.check(self._outline)
+        before = self._share_before + criteria.share
+        if before >= 1.0:
+            message = f"criteria and what goes before them take {before:.0%} of the budget"
+            raise ConfigError(message, remedy="give the criteria a smaller share")
+
+    @property
+    def _share_before(self) -> float:
+        """The share of the budget that is spent before the run."""
+        before = self.targets(self._outline).share(self.positions)
+        before += learning_share(self.wanted) if isinstance(self.wanted, OpenDomain) else 0.0
+        return before + sum(charge / self.budget.limit for _, charge in self.needed_steps(self._outline, self.budget))
+
     def _check_needs(self) -> None:
         """Refuse questions that cannot be measured."""
         from hedgerow.algorithms.learning import check_needs
@@ -343,12 +375,10 @@ class RunSpec:
             message = "questions that must have an interval are measured of all records, beside mwem"
             raise ConfigError(message, remedy="leave them out, or take mwem and no sample")
         check_needs(self.needs, self.wanted)
-        before = self.targets(self._outline).share(self.positions)
-        before += learning_share(self.wanted) if isinstance(self.wanted, OpenDomain) else 0.0
-        shares = [charge / self.budget.limit for _, charge in self.needed_steps(self._outline, self.budget)]
-        if before + sum(shares) >= 1.0:
+        before = self._share_before
+        if before >= 1.0:
             raise ConfigError(
-                f"what the questions need costs {sum(shares):.0%} of the budget, and {before:.0%} goes before it",
+                f"what the questions need, and what goes before them, costs {before:.0%} of the budget",
                 remedy="allow wider intervals, or a larger budget",
             )
 
@@ -392,7 +422,7 @@ class RunSpec:
         from hedgerow.privacy import for_any_steps
 
         budget = self.algorithm.accounted(self.asked, self.budget)
-        if not isinstance(self.wanted, Domain) or self.targets(self.wanted).counted or self.needs:
+        if not isinstance(self.wanted, Domain) or self.targets(self.wanted).counted or self.needs or self.criteria:
             budget = for_any_steps(budget)  # others than the algorithm's are paid for too
         return replace(self, budget=budget, of=self)
 
@@ -436,6 +466,7 @@ class RunSpec:
         """The same with measured positions, where there are bins, and with the answers of needs."""
         from hedgerow.privacy import Curator
 
+        opened = replace(opened, criteria=self.criteria)
         domain = opened.workload.domain
         targets = self.targets(domain)
         if targets.counted is not None:

@@ -92,6 +92,7 @@ def synthesize(
     means: Iterable[str] = (),
     target: str | None = None,
     needs: Iterable[str] = (),
+    require: Any = None,
     mechanism: str | Algorithm = "mwem",
     optimize_for: Literal["records", "answers"] = "records",
     accept_draft: bool = False,
@@ -134,6 +135,9 @@ def synthesize(
             pairs of columns with a small weight unless ``workload`` says what else must be accurate.
         needs: Questions in SQL that must have an interval, each with the half-width that it may have at most if that
             matters: ``["sex = 'F' and age < 30 within 200"]``. What that costs, ``hedgerow plan --needs`` tells.
+        require: Criteria that the release must hold: a YAML file, its content, or a list of entries such as
+            ``{"table": "sex * age", "within": 0.02}``; see ``hedgerow.release.Criterion``. They are tested with a tenth
+            of the budget, and the release has the verdicts.
         mechanism: Name of an algorithm, or a configured one.
         optimize_for: What ``mwem`` makes as good as it can: records that are drawn, or the release's answers alone.
         accept_draft: Whether a draft is taken for the domain as it stands: the one that was given or, without one, a
@@ -174,6 +178,7 @@ def synthesize(
         True
     """
     from hedgerow.data import ReadOptions
+    from hedgerow.release import Criteria
 
     chosen = None if columns is None else list(columns)
     options = ReadOptions(
@@ -197,7 +202,8 @@ def synthesize(
     asked = workload_with(workload, means, target=target)
     algorithm = for_questions(_algorithm_of(mechanism, optimize_for), asked, target)
     share = share_of_positions(wanted, options)
-    spec = RunSpec(wanted, algorithm, budget, asked, noise_of(seed), share, tuple(needs))
+    criteria = None if require is None else Criteria.of(require)
+    spec = RunSpec(wanted, algorithm, budget, asked, noise_of(seed), share, tuple(needs), criteria)
     release = _released(data, spec, options, register, name)
     given = {"persons": options.persons, "workload": workload or target, "register": register, "records": records}
     assumptions = _assumptions(release, {**given, "mechanism": None if mechanism == "mwem" else mechanism})
@@ -368,9 +374,11 @@ class Synthesis:
 
     def __str__(self) -> str:
         """The guarantee, the errors of answers and of records, what somebody may regret, and what was assumed."""
-        from hedgerow.release import release_warnings
+        from hedgerow.release import release_warnings, verdicts_sentence
 
         said = [f"{self.n_records:,} synthetic records. {self.release.guarantee()}", *self._errors]
+        verdicts = self.release.verdicts
+        said += [verdicts_sentence(verdicts), *(f"- {each.sentence}" for each in verdicts)] if verdicts else []
         said += [f"Warning: {warning}" for warning in release_warnings(self.release)]
         return "\n".join([*said, "Assumed:", *(f"- {assumption}" for assumption in self.assumptions)])
 

@@ -69,6 +69,7 @@ def drawn_of(runs: Iterable[Run], linked: Iterable[LinkedRun], series: Iterable[
     found |= automatic if len({run.number % 2 for run in ones if run.is_automatic}) == 2 else set()
     found |= {"RunSpec.means"} if any(run.asks_means for run in ones) else set()
     found |= {"RunSpec.needs"} if any(run.asks_needs for run in ones) else set()
+    found |= {"RunSpec.criteria"} if any(run.asks_criteria for run in ones) else set()
     found |= {"ApproxDP.thresholds"} if any(run.has_labels for run in ones) else set()
     return found | {f"{command} --{option}" for command in COMMANDS for option in _options_of(command, found)}
 
@@ -109,6 +110,7 @@ _NAMED: Mapping[str, Mapping[str, str]] = {
         "population": "Subsampled.population",
         "means": "RunSpec.means",
         "needs": "RunSpec.needs",
+        "require": "RunSpec.criteria",
     },
     "synth-linked": _SPENDING
     | {

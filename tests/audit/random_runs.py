@@ -31,6 +31,7 @@ from hedgerow.algorithms import (
     budget_with_thresholds,
     learn_domain,
     needed_steps,
+    with_verdicts,
 )
 from hedgerow.arrays import Floats, Ints
 from hedgerow.audit.composition import delta_of
@@ -52,7 +53,7 @@ from hedgerow.privacy import (
     budget_for as budget_for_table,
 )
 from hedgerow.queries import Conjunction, Explicit, LinearQuery, Marginal, Neighbours, NoiseKind, Workload
-from hedgerow.release import Release
+from hedgerow.release import Criteria, Criterion, Release
 from tests.audit.places import (
     COUNT,
     FILTER,
@@ -252,7 +253,13 @@ class Run:
             steps = needed_steps([Need(known.names[-1], None, (Marginal(known, known.names[-1:]),))], second.budget)
             found += [each.values.tolist() for each in second.measure_all(steps, label="need")]
         workload = Workload.marginals(known, min(2, len(known)))
-        return [known.shape, found, *shown(self.algorithm.run_with(second, workload))]
+        charge = 0.1 * second.ledger.remaining if self.asks_criteria else 0.0
+        with second.setting_aside(charge):
+            made = self.algorithm.run_with(second, workload)
+        if self.asks_criteria:
+            made = with_verdicts(second, made, Criteria((Criterion("table", known.names[0], 0.1),)), charge)
+            found.append([each.error.value for each in made.verdicts])
+        return [known.shape, found, *shown(made)]
 
     @property
     def asks_means(self) -> bool:
@@ -263,6 +270,11 @@ class Run:
     def asks_needs(self) -> bool:
         """Whether the counts of the last column must have an interval."""
         return self.learning is not None and self.number % 4 == 1
+
+    @property
+    def asks_criteria(self) -> bool:
+        """Whether the table of the first column must hold a criterion."""
+        return self.learning is not None and self.number % 5 == 2
 
     @property
     def leaves_out(self) -> bool:

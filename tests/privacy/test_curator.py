@@ -51,6 +51,7 @@ DOMAIN = binary(3)
 HISTOGRAM = np.arange(8) * 7
 WORKLOAD = Workload.marginals(DOMAIN, 2)
 ZEROS = np.zeros(WORKLOAD.n_queries)
+ONE = Workload.marginals(DOMAIN, cliques=[DOMAIN.names[:2]])
 
 
 def curator(
@@ -85,6 +86,7 @@ CALLS: dict[str, Any] = {
     "select": lambda made, charge: made.select(WORKLOAD, ZEROS, charge),
     "permute": lambda made, charge: made.select(WORKLOAD, ZEROS, charge, law="permute-and-flip"),
     "error": lambda made, charge: made.workload_error(WORKLOAD, ZEROS, charge),
+    "error_of": lambda made, charge: made.error_of(ONE, np.zeros(ONE.n_queries), charge),
 }
 
 
@@ -375,8 +377,8 @@ def test_a_curator_shows_and_gives_away_nothing_exact() -> None:
     public = {name for name in dir(made) if not name.startswith("_")}
     properties = {"domain", "budget", "regime", "neighbours", "ledger", "secure", "noise_source", "violations"}
     selections = {"select", "select_database", "cut", "draw", "watch", "resume_watch"}
-    measured = {"total", "noise_for", "measure", "measure_all", "workload_error", "labels"}
-    assert public == properties | selections | measured
+    measured = {"total", "noise_for", "measure", "measure_all", "workload_error", "error_of", "labels"}
+    assert public == properties | selections | measured | {"setting_aside"}
     assert not isinstance(made.ledger, Ledger)
     assert not hasattr(made, "__dict__") or all(name.startswith("_Curator__") for name in vars(made))
 

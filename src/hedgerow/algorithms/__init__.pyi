@@ -24,6 +24,7 @@ from .dual_query.oracles.problem import BestResponseProblem as BestResponseProbl
 from .dual_query.oracles.searches import BruteForce as BruteForce, TabuSearch as TabuSearch
 from .dual_query.parameters import step_for as step_for
 from .learning import (
+    CRITERION as CRITERION,
     Need as Need,
     PositionTargets as PositionTargets,
     budget_after as budget_after,
@@ -34,6 +35,7 @@ from .learning import (
     learning_share as learning_share,
     needed_steps as needed_steps,
     threshold_of as threshold_of,
+    with_verdicts as with_verdicts,
     workload_before as workload_before,
 )
 from .mwem import Rounds as Rounds

@@ -19,6 +19,7 @@ from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Audit, Finding, Severity, worst
 from hedgerow.audit.measurement_checks import (
     Backed,
+    check_criteria,
     check_error,
     check_learnt,
     check_measurements,
@@ -168,6 +169,7 @@ class _Checking:
                 "learnt domain": lambda: check_learnt(content["domain"], entries),
                 "types": lambda: check_types(content["domain"]),
                 "error estimate": lambda: check_error(content.get("error"), entries),
+                "criteria": lambda: check_criteria(content.get("criteria", ()), entries),
                 "run": lambda: check_traces(content, entries),
             }
         checks["sensitivities"] = lambda: check_sensitivities(entries, self._backed, content)

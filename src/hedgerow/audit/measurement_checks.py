@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from fractions import Fraction
@@ -47,6 +47,8 @@ MECHANISMS = {"laplace": "discrete Laplace", "gaussian": "discrete Gaussian"}
 TOTAL = "number of records"
 LEARN = "learn"
 """Label of the events that the domain was learnt by."""
+CRITERION = "criterion"
+"""Label of the events that verdicts on criteria were told by."""
 Backed = dict[int, Mapping[str, Any]]
 """Stored measurements, by the number of the event that paid for each."""
 
@@ -228,6 +230,7 @@ def check_error(error: Mapping[str, Any] | None, entries: Sequence[Entry]) -> Fi
             wrong.append(f"the {figure} error: it is rounded to {noise['step']!r}, and its sensitivity is for 2^-10")
         if not any(
             entry.asks("error")
+            and entry.label != CRITERION
             and entry.question.fields == asked
             and (entry.mechanism, entry.scale, entry.sensitivity) == wanted
             for entry in entries
@@ -235,6 +238,38 @@ def check_error(error: Mapping[str, Any] | None, entries: Sequence[Entry]) -> Fi
             named = f"{noise['kind']} noise of scale {noise['scale']:.6g}"
             wrong.append(f"the {figure} error of {over} candidates: no event pays for {named}")
     return gathered("error estimate", wrong, [], "both figures are paid for by events with the same noise")
+
+
+def check_criteria(criteria: Sequence[Mapping[str, Any]], entries: Sequence[Entry]) -> Finding | None:
+    """Whether each verdict was paid for by an event of its own, with the noise that the file names; None without any.
+
+    Args:
+        criteria: The criteria as the file holds them.
+        entries: The ledger's events.
+    """
+    tested = [entry for entry in entries if entry.asks("error") and entry.label == CRITERION]
+    if not criteria and not tested:
+        return None
+    free = Counter(
+        (entry.mechanism, entry.scale, entry.sensitivity)
+        for entry in tested
+        if entry.question.fields == {"figure": "mean", "candidates": 1}
+    )
+    wrong = []
+    for each in criteria:
+        noise = each["error"]["noise"]
+        name = f"{each['kind']} {each['about']}"
+        paid = MECHANISMS[noise["kind"]], exact(noise["scale"]), exact(noise["sensitivity"])
+        if exact(noise["step"]) != _GRID:
+            wrong.append(f"{name}: it is rounded to {noise['step']!r}, and its sensitivity is for 2^-10")
+        if free[paid] < 1:
+            wrong.append(f"{name}: no event pays for {noise['kind']} noise of scale {noise['scale']:.6g}")
+        free[paid] -= 1
+    if len(tested) != len(criteria):
+        wrong.append(f"{len(tested)} criteria were tested, and the file holds {len(criteria)}: the others are not told")
+    return gathered(
+        "criteria", wrong, [], f"each verdict ({len(criteria)}) is paid for by an event with the same noise"
+    )
 
 
 def check_total(entries: Sequence[Entry], relation: str, *, released: bool, known: Sequence[Any] = ()) -> Finding:

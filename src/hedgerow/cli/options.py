@@ -443,12 +443,15 @@ class QuestionOptions(Options, panel="Algorithm"):
         needs: A text file of questions in SQL, one a line, that must have an interval: conditions, or SELECT
             statements. 'within 200' behind a question of counts says how far the ends may be away at 95%. Each is
             measured by itself; 'hedgerow plan' tells what that costs.
+        require: A YAML file of criteria that the release must hold, such as a largest error of a table. They are tested
+            with a share of the budget; where one is not held, no records are written.
     """
 
     workload: WorkloadText = None
     means: Annotated[list[str] | None, option(metavar="TEXT")] = None
     target: Annotated[str | None, option(metavar="COLUMN")] = None
     needs: Annotated[Path | None, option(metavar="FILE")] = None
+    require: Annotated[Path | None, option(metavar="FILE")] = None
 
     @property
     def text(self) -> str | None:
@@ -479,9 +482,12 @@ class QuestionOptions(Options, panel="Algorithm"):
             how: How the table is read.
             noise: Source of the noise; None for the secure one.
         """
+        from hedgerow.release import Criteria
         from hedgerow.runs import RunSpec, share_of_positions
 
-        return RunSpec(wanted, algorithm, budget, self.text, noise, share_of_positions(wanted, how), self.lines)
+        criteria = None if self.require is None else Criteria.of(self.require)
+        share = share_of_positions(wanted, how)
+        return RunSpec(wanted, algorithm, budget, self.text, noise, share, self.lines, criteria)
 
 
 def domain_of(domain_file: Path, columns: str | None, *, accept_draft: bool = False) -> Domain:

@@ -135,6 +135,9 @@ def learning_of(spec: RunSpec) -> tuple[list[tuple[str, str]], Budget]:
     line = [("positions", f"{positions:.0%} of the budget: sums inside bins of {of}")] if positions else []
     line += _needs_of(spec)
     positions += sum(charge for _, charge in spec.needed_steps(spec.asked.domain, budget)) / budget.limit
+    if spec.criteria is not None:
+        line.append(("criteria", f"{spec.criteria.share:.0%} of the budget; tests: {len(spec.criteria.criteria)}"))
+        positions += spec.criteria.share
     if isinstance(wanted, Domain):
         return line, budget_after(budget, positions) if positions else budget
     share = learning_share(wanted)

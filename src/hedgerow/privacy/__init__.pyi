@@ -112,4 +112,4 @@ from .register.entries import DATA_SET as DATA_SET, Contents as Contents, Entry 
 from .register.register import Register as Register
 from .shared_noise import Batch as Batch, batches as batches, noise_of as noise_of, noises_of as noises_of
 from .watch import Watch as Watch, WatchState as WatchState
-from .workload_error import WorkloadError as WorkloadError
+from .workload_error import NoisyError as NoisyError, WorkloadError as WorkloadError

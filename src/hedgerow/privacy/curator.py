@@ -9,7 +9,8 @@ Everything that an algorithm computes from what it gets here is post-processing 
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Never, TypeVar
 
 import numpy as np
@@ -45,6 +46,7 @@ from hedgerow.privacy.ledger import (
     BestDatabase,
     ErrorFigure,
     Event,
+    Figure,
     FrequentLabels,
     Ledger,
     LedgerView,
@@ -69,7 +71,7 @@ from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoi
 from hedgerow.privacy.randomness import NoiseSource, OpenDPNoise
 from hedgerow.privacy.shared_noise import batches, noise_of
 from hedgerow.privacy.watch import Watch, WatchState
-from hedgerow.privacy.workload_error import WorkloadError
+from hedgerow.privacy.workload_error import NoisyError, WorkloadError
 from hedgerow.quantities import spent_of
 from hedgerow.queries import Marginal, Measurable, Measurement, Neighbours, NoiseKind, Positions, Workload
 
@@ -532,19 +534,64 @@ class Curator:
         Raises:
             BudgetExceededError: The budget does not cover it; nothing was drawn.
         """
+        found, noise, unit = self._error_figures(workload, answers, charge, ("mean", "largest"), label)
+        mean, largest = found
+        return WorkloadError(mean, largest, noise, noise, workload.n_candidates, unit)
+
+    def error_of(self, workload: Workload, answers: Floats, charge: float, *, label: str = "error") -> NoisyError:
+        """Noisy L1 error of the only candidate of a workload, divided by the L1 sensitivity of one record.
+
+        Sensitivity and rounding are those of `workload_error`, whose mean it is, for the whole charge.
+
+        Args:
+            workload: The candidate.
+            answers: Answers of the hypothesis in counts, shape ``(n_queries,)``; public.
+            charge: The amount to be spent, as the budget counts.
+            label: Purpose, as the ledger shows it.
+
+        Raises:
+            BudgetExceededError: The budget does not cover it; nothing was drawn.
+            QueryError: There are several candidates.
+        """
+        if workload.n_candidates != 1:
+            raise QueryError(f"the error of one candidate is asked for, and there are {workload.n_candidates:,}")
+        (found,), noise, unit = self._error_figures(workload, answers, charge, ("mean",), label)
+        return NoisyError(found, noise, 1.0 if unit is None else unit)
+
+    @contextmanager
+    def setting_aside(self, charge: float) -> Iterator[None]:
+        """Keep a part of the budget for what comes behind the block: inside it, so much less can be charged.
+
+        Args:
+            charge: The amount, as the budget counts.
+
+        Raises:
+            BudgetExceededError: So much is not left.
+        """
+        self.__ledger.set_aside(charge)
+        try:
+            yield
+        finally:
+            self.__ledger.set_aside(0.0)
+
+    def _error_figures(
+        self, workload: Workload, answers: Floats, charge: float, figures: Sequence[Figure], label: str
+    ) -> tuple[list[float], LaplaceNoise | GaussianNoise, float | None]:
+        """Noisy figures of the errors, each for its part of the charge; their noise; and the unit."""
         self._check_whole()
         self._check_workload(workload)
         units = EqualUnits.of(workload, self.neighbours, weighted=False)
         public = public_answers(workload, answers)
-        most = self.neighbours.records + GRID
-        noise = self._noise(most, GRID, charge / 2.0)
-        figures = ErrorFigure("mean", workload.n_candidates), ErrorFigure("largest", workload.n_candidates)
-        events = [self._event(label, figure, noise) for figure in figures]
+        noise = self._noise(self.neighbours.records + GRID, GRID, charge / len(figures))
+        events = [self._event(label, ErrorFigure(figure, workload.n_candidates), noise) for figure in figures]
         answers_there = self._charged(lambda: self._exact_answers(workload), *events)
         errors = units.multipliers * grid_errors(workload, answers_there, public)
-        exact = np.floor(np.array([math.fsum(errors.tolist()) / len(errors), errors.max()]) / GRID).astype(np.int64)
-        mean, maximum = (float(self._perturb(exact[i : i + 1], event, noise.step)[0]) for i, event in enumerate(events))
-        return WorkloadError(mean, maximum, noise, noise, workload.n_candidates, units.unit)
+        exact = {"mean": math.fsum(errors.tolist()) / len(errors), "largest": float(errors.max())}
+        found = []
+        for figure, event in zip(figures, events, strict=True):
+            steps = np.floor(np.array([exact[figure]]) / GRID).astype(np.int64)
+            found.append(float(self._perturb(steps, event, noise.step)[0]))
+        return found, noise, units.unit
 
     def _charged(self, exact: Callable[[], T], *events: Event) -> T:
         """Charge, and only then read; but make a pass that may fail first, if the budget covers what it is for."""

@@ -75,6 +75,43 @@ class WorkloadError:
             raise BudgetError(f"this is not a workload error: {error}") from error
 
 
+@dataclass(frozen=True)
+class NoisyError:
+    """Noisy L1 error of one candidate, divided by its L1 sensitivity.
+
+    Attributes:
+        value: In units of what one record can change, as for `WorkloadError`; may be negative.
+        noise: Its noise.
+        unit: Counts in one unit.
+
+    Example:
+        >>> error = NoisyError(40.0, LaplaceNoise(2.0), 1.0)
+        >>> NoisyError.from_dict(error.to_dict()) == error
+        True
+    """
+
+    value: float
+    noise: LaplaceNoise | GaussianNoise
+    unit: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"value": self.value, "noise": _noise_to_dict(self.noise), "unit": self.unit}
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, Any]) -> NoisyError:
+        """Read what `to_dict` wrote.
+
+        Raises:
+            BudgetError: A field is missing or unknown.
+        """
+        try:
+            fields = dict(mapping)
+            return cls(**{**fields, "noise": _noise_from_dict(fields["noise"])})
+        except (KeyError, TypeError, ValueError) as error:
+            raise BudgetError(f"this is not a noisy error: {error}") from error
+
+
 def _noise_to_dict(noise: AdditiveNoise) -> dict[str, Any]:
     return {"kind": noise.kind.value, "scale": noise.scale, "sensitivity": noise.sensitivity, "step": noise.step}
 

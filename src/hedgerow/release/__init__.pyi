@@ -25,6 +25,15 @@ from .content import (
     measurements_to_list as measurements_to_list,
     model_to_dict as model_to_dict,
 )
+from .criteria import (
+    CRITERIA_SHARE as CRITERIA_SHARE,
+    Criteria as Criteria,
+    Criterion as Criterion,
+    Verdict as Verdict,
+    all_held as all_held,
+    slack_of as slack_of,
+    verdicts_sentence as verdicts_sentence,
+)
 from .drawn_error import DrawnError as DrawnError, as_drawn as as_drawn, drawn_error as drawn_error
 from .evidence import (
     Evidence as Evidence,

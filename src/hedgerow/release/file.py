@@ -15,6 +15,7 @@ from hedgerow.privacy import Ledger, WorkloadError, budget_from_dict, check_answ
 from hedgerow.queries import Positions, workload_from_dict, workload_to_dict
 from hedgerow.release.container import Container, damaged, write_container
 from hedgerow.release.content import StoredModel, measurements_from_list, measurements_streamed, model_to_dict
+from hedgerow.release.criteria import Verdict
 from hedgerow.release.provenance import Provenance
 from hedgerow.release.release import Release
 
@@ -39,7 +40,7 @@ def save_release(release: Release, path: str | os.PathLike[str], sign: SigningKe
     measurements, measurement_arrays = measurements_streamed([*release.positions, *release.measurements])
     model, model_arrays = model_to_dict(release.held)
     ledger = Ledger.of(release.budget, release.events)
-    content = {
+    content: dict[str, Any] = {
         "guarantee": release.guarantee(),
         "domain": domain_to_mapping(release.domain),
         "workload": workload,
@@ -53,6 +54,8 @@ def save_release(release: Release, path: str | os.PathLike[str], sign: SigningKe
     }
     if release.counted is not None:
         content["counted"] = release.counted
+    if release.verdicts:
+        content["criteria"] = [verdict.to_dict() for verdict in release.verdicts]
     arrays = {**workload_arrays, **measurement_arrays, **model_arrays}
     write_container(path, content, arrays, sign=None if sign is None else sign.sign)
 
@@ -84,7 +87,8 @@ def _release_of(content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     error = None if content["error"] is None else WorkloadError.from_dict(content["error"])
     measurements = measurements_from_list(content["measurements"], arrays, domain)
     check_limit(ledger, budget)
-    check_answers_paid(ledger.events, measurements, budget.neighbours, error)
+    verdicts = [Verdict.from_dict(each) for each in content.get("criteria", ())]
+    check_answers_paid(ledger.events, measurements, budget.neighbours, error, [each.error for each in verdicts])
     return Release(
         model=StoredModel(domain, total, content["model"], arrays),
         workload=workload_from_dict(content["workload"], arrays, domain),
@@ -96,6 +100,7 @@ def _release_of(content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
         total=total,
         provenance=Provenance.from_dict(content["provenance"]),
         counted=None if content.get("counted") is None else float(content["counted"]),
+        verdicts=tuple(verdicts),
     )
 
 

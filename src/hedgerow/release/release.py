@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy import AdditiveNoise, Budget, Event, WorkloadError
     from hedgerow.queries import Measurement, Workload
     from hedgerow.release.bin_positions import BinPositions
+    from hedgerow.release.criteria import Verdict
     from hedgerow.release.record_conditions import Given
     from hedgerow.release.records import Records
     from hedgerow.system import SigningKey
@@ -99,6 +100,7 @@ class Release:
         provenance: Algorithm, parameters, versions and source of the noise.
         counted: The noisy number of records, where ``total`` averages it with the sums of noisy tables; else None.
         positions: Noisy sums of where in their bins records lie, for columns in bins where they were measured.
+        verdicts: Noisy verdicts on the criteria of the run, if it had some.
 
     Example:
         >>> import hedgerow
@@ -128,6 +130,7 @@ class Release:
     provenance: Provenance
     counted: float | None = None
     positions: tuple[Measurement, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
 
     def __repr__(self) -> str:
         """One line: algorithm, columns, number of records, budget; ``guarantee`` says it in words."""

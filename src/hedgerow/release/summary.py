@@ -37,6 +37,7 @@ def summary_of(release: Release) -> dict[str, Any]:
         "workload": release.workload.spec,
         "algorithm": release.provenance.algorithm,
         "error": None if error is None else _error_to_dict(error),
+        **({"criteria": [verdict.described() for verdict in release.verdicts]} if release.verdicts else {}),
     }
 
 

@@ -34,6 +34,7 @@ from hedgerow.release import (
     release_warnings,
     survey_size,
     tables_sentence,
+    verdicts_sentence,
 )
 from hedgerow.report.page import large_text, number_text, page_template, require_extra, write_page
 from hedgerow.report.questions import questions_of
@@ -147,6 +148,8 @@ def render_report(
         cannot=[(each.text, each.example, each.answer) for each in questions if not each.answered],
         warnings=[*release_warnings(release), *_apart(columns)],
         error=error_sentence(release, CONFIDENCE),
+        verdicts=release.verdicts,
+        verdicts_said=verdicts_sentence(release.verdicts),
         records_error=records_error,
         numeric=[_numbers(each) for each in columns if not isinstance(each.attribute, Categorical)],
         values=[_values(each) for each in columns],

@@ -350,3 +350,26 @@ def test_what_is_no_prior_is_refused_before_anything_is_spent(place: Place) -> N
     assert other.exit_code == 2
     assert "takes no --prior" in other.stderr
     assert place.names() == ["people.csv", "people.yaml", "public.csv"]
+
+
+def test_criteria_have_verdicts_and_no_records_are_written_where_one_is_not_held(place: Place) -> None:
+    (place / "good.yaml").write_text("criteria:\n- {table: sex, within: 0.5}\n")
+    good = place.synth("--require", place / "good.yaml", "--json", "--report", place / "r.html")
+    assert good.exit_code == 0, good.stderr
+    (verdict,) = json.loads(good.stdout)["criteria"]
+    assert (verdict["about"], verdict["outcome"]) == ("sex", "held")
+    assert "table sex within 0.5: held" in (place / "r.html").read_text()
+    (place / "bad.yaml").write_text("criteria:\n- {table: sex, within: 0.0000001}\n")
+    before = place.names()
+    bad = place.synth("--require", place / "bad.yaml", "-o", place / "bad.csv")
+    assert bad.exit_code == 1
+    assert "criteria that are not known to hold: table sex within 1e-07. No records were written" in bad.stderr
+    assert set(place.names()) - set(before) == {"bad.release"}
+    shown = place.call("show", place / "bad.release")
+    assert "cannot say" in shown.stdout or "not held" in shown.stdout
+    assert place.call("audit", place / "bad.release").exit_code == 0
+    plan = place.call(
+        "plan", "--domain", place / "people.yaml", "--epsilon", 1, "--total", 400, "--require", place / "good.yaml"
+    )
+    assert "10% of the budget; tests: 1" in plan.stdout
+    assert place.synth("--require", place / "none.yaml", "-o", place / "x.csv").exit_code == 1

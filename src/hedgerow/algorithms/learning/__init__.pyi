@@ -1,3 +1,4 @@
+from .criteria import CRITERION as CRITERION, with_verdicts as with_verdicts
 from .learning import (
     BINS_SHARE as BINS_SHARE,
     VALUES_SHARE as VALUES_SHARE,

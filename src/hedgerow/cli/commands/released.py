@@ -352,7 +352,14 @@ def show(*, release: ReleaseFile, shown: Output) -> None:
       hedgerow show people.release --json
     """
     from hedgerow.domain import cells_in_words, columns_in_words, ignored_in_words, spellings_in_words
-    from hedgerow.release import error_sentence, level_uses, levels_sentence, summary_of, tables_sentence
+    from hedgerow.release import (
+        error_sentence,
+        level_uses,
+        levels_sentence,
+        summary_of,
+        tables_sentence,
+        verdicts_sentence,
+    )
 
     loaded = load_release(release)
     shown.tell(loaded.guarantee())
@@ -362,6 +369,9 @@ def show(*, release: ReleaseFile, shown: Output) -> None:
     shown.tell(error_sentence(loaded))
     if loaded.error is not None:
         shown.say("That is the error of answers; 'hedgerow sample' and 'hedgerow report' tell that of records")
+    if loaded.verdicts:
+        shown.tell(verdicts_sentence(loaded.verdicts))
+        shown.say("\n".join(f"  {verdict.sentence}" for verdict in loaded.verdicts))
     if rule := tables_sentence(loaded):
         shown.tell(rule)
     shown.say(f"Workload: {loaded.workload.spec}")

@@ -20,7 +20,7 @@ from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_public, check_repo
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.running import prepare_run, run_accounted, save_first, signing_key, tell_thresholds
 from hedgerow.cli.spending import Registered, accounted, open_register
-from hedgerow.errors import ConfigError
+from hedgerow.errors import ConfigError, ReleaseError
 from hedgerow.quantities import spent_of
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def synth(
     between = budgeted.between(how.persons)
     check_public(prior, inputs_of(data))
     totals = [Path(each) for each in described.known or () if not each.isdecimal()]
-    beside = (described.domain, registering.register, prior, questions.needs, *totals)
+    beside = (described.domain, registering.register, prior, questions.needs, questions.require, *totals)
     place, release = files.checked([*inputs_of(data), *(each for each in beside if each is not None)], data)
     key = signing_key(shown, files.sign)
     wanted = described.wanted(data, chosen.columns, how.apart, facts)
@@ -191,6 +191,7 @@ def _write(
     registered: Registered,
 ) -> None:
     """Draw the records, write the report, and say what was made."""
+    _tell_verdicts(output, release, files["release"])
     exact = None if table is None else _exact_errors(table, release, release.model)
     with showing_records(output) as progress:
         drawn = release.write_records(files["records"], n_records, progress=progress)
@@ -200,6 +201,28 @@ def _write(
         with output.busy("writing the report"):
             write_report(release, files["report"], heading=heading.of(files["release"]), exact=exact)
     _tell(output, release, drawn, table, exact=exact, files=files, registered=registered)
+
+
+def _tell_verdicts(output: Output, release: Release, path: Path) -> None:
+    """The verdicts on criteria, if there are some.
+
+    Raises:
+        ReleaseError: One is not held: no records are drawn.
+    """
+    from hedgerow.release import all_held, verdicts_sentence
+
+    if not release.verdicts:
+        return
+    output.tell(verdicts_sentence(release.verdicts))
+    for verdict in release.verdicts:
+        output.say(f"  {verdict.sentence}")
+    if not all_held(release.verdicts):
+        unmet = [verdict.criterion.text for verdict in release.verdicts if verdict.outcome != "held"]
+        raise ReleaseError(
+            f"criteria that are not known to hold: {'; '.join(unmet)}. No records were written",
+            remedy=f"what was spent stays spent. {path} holds the release with its verdicts: 'hedgerow sample' draws "
+            "from it all the same. A new run, with a larger budget or another workload, is charged anew",
+        )
 
 
 def _exact_errors(table: Table | ScannedTable, release: Release, model: Model) -> ExactErrors:

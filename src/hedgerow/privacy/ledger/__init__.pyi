@@ -5,6 +5,7 @@ from .questions import (
     PUBLIC as PUBLIC,
     BestDatabase as BestDatabase,
     ErrorFigure as ErrorFigure,
+    Figure as Figure,
     FrequentLabels as FrequentLabels,
     InterruptedDraw as InterruptedDraw,
     MeasuredParities as MeasuredParities,

@@ -67,7 +67,7 @@ class Ledger:
         self._unit = unit
         self._events: list[Event] = []
         self._linked = (0, start_of("ledger", self._limits))
-        self._sum = self._deltas = Fraction(0)
+        self._sum = self._deltas = self._aside = Fraction(0)
         self._lock = threading.Lock()
         self.charge(*events)
 
@@ -122,7 +122,26 @@ class Ledger:
             >>> Ledger(1.0, "rho").covers(0.5, 0.5), Ledger(1.0, "rho").covers(0.5, 0.5000001)
             (True, False)
         """
-        return self._sum + _sum(charges) <= Fraction(self._limit)
+        return self._sum + _sum(charges) <= Fraction(self._limit) - self._aside
+
+    def set_aside(self, amount: float) -> None:
+        """Keep an amount for later: until 0 is set aside, so much less may be charged.
+
+        Args:
+            amount: The amount, in place of what was set aside before.
+
+        Raises:
+            BudgetExceededError: So much is not left.
+
+        Example:
+            >>> ledger = Ledger(1.0, "rho")
+            >>> ledger.set_aside(0.25)
+            >>> ledger.remaining, ledger.covers(0.75), ledger.covers(0.8)
+            (0.75, True, False)
+        """
+        if not self._sum + Fraction(amount) <= Fraction(self._limit):
+            raise BudgetExceededError(requested=amount, spent=self.spent, limit=self._limit, unit=self._unit)
+        self._aside = Fraction(amount)
 
     @property
     def limit(self) -> float:
@@ -170,8 +189,8 @@ class Ledger:
 
     @property
     def remaining(self) -> float:
-        """The rest: ``limit - spent``, never negative."""
-        return float(Fraction(self._limit) - self._sum)
+        """The rest: ``limit - spent``, without what is set aside; never negative."""
+        return float(Fraction(self._limit) - self._sum - self._aside)
 
     def view(self) -> LedgerView:
         """A live view that cannot charge."""

@@ -32,7 +32,7 @@ from hedgerow.privacy.mechanisms import (
     LaplaceNoise,
 )
 from hedgerow.privacy.randomness import NoiseSource, is_secure, name_of_source
-from hedgerow.privacy.workload_error import WorkloadError
+from hedgerow.privacy.workload_error import NoisyError, WorkloadError
 from hedgerow.queries import Measurement, Neighbours, NoiseKind, of_parities, of_query
 
 _Noise = tuple[str, float, int]
@@ -300,6 +300,7 @@ def check_answers_paid(
     measurements: Iterable[Measurement],
     neighbours: Neighbours,
     error: WorkloadError | None = None,
+    single: Sequence[NoisyError] = (),
 ) -> None:
     """Refuse noisy answers in a file unless each has an event of its own that charges its noise and sensitivity.
 
@@ -311,6 +312,7 @@ def check_answers_paid(
         measurements: The noisy answers.
         neighbours: The relation that the guarantee refers to.
         error: The noisy error of the workload, if there is one: two values that one record moves by 1 each.
+        single: Noisy errors of single candidates, likewise.
 
     Raises:
         BudgetError: One of them has no such event.
@@ -334,7 +336,8 @@ def check_answers_paid(
         kind, sensitivity = measured.noise, measured.target.sensitivity(neighbours)
         least = sensitivity.l1 if kind is NoiseKind.LAPLACE else sensitivity.l2
         needed[_NAMES[kind], measured.scale, measured.target.size].append(least * (1.0 - TOLERANCE))
-    for noise in () if error is None else (error.mean_noise, error.maximum_noise):
+    figures = () if error is None else (error.mean_noise, error.maximum_noise)
+    for noise in (*figures, *(each.noise for each in single)):
         needed[noise.name, noise.scale, 1].append(1.0)
     for told, wanted in needed.items():
         found = sorted(paid[told], reverse=True)
