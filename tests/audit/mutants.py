@@ -251,6 +251,10 @@ MISTAKES = [
     Mistake("measurement_checks", "cuts = sum(entry.values for", "cuts = sum(9 for"),
     Mistake("measurement_checks", "entry.question.fields == asked", 'entry.question.fields["figure"] == figure'),
     Mistake("measurement_checks", 'entry.asks("error")', 'entry.question.kind == "error"'),
+    Mistake("measurement_checks", "(entry.label == CRITERION) == criteria", "entry"),
+    Mistake("measurement_checks", "if free[paid] < 1:", "if not free:"),
+    Mistake("measurement_checks", "free[paid] -= 1", "free[paid] -= 0"),
+    Mistake("measurement_checks", "if len(tested) != len(criteria):", "if len(tested) < len(criteria):"),
     Mistake(
         "measurement_checks", 'entry.asks("query", PARITIES) and entry.label != LEARN', 'entry.asks("query", PARITIES)'
     ),
@@ -607,6 +611,17 @@ def measurements_are_right(load: Load) -> None:
         assert module.check_error({**error, "n_candidates": over}, read).severity.value == wanted
     read = [costs.Entry.of(i, event(**each)) for i, each in enumerate(figures, start=1)]
     assert module.check_error({**error, "mean_noise": {**noise, "step": 1.0}}, read).severity.value == "fails"
+    tests = [{"question": {**MEAN, "candidates": 1}, "label": label} for label in ("criterion", "criterion", "error")]
+    read = [costs.Entry.of(i, event(**each)) for i, each in enumerate(tests, start=1)]
+    verdict = {"kind": "table", "about": "sex", "error": {"noise": noise}}
+    other = {**verdict, "error": {"noise": {**noise, "scale": 3.0}}}
+    coarse = {**verdict, "error": {"noise": {**noise, "step": 1.0}}}
+    for verdicts in ([verdict], [verdict] * 3, [verdict, other], [verdict, coarse]):
+        assert module.check_criteria(verdicts, read).severity.value == "fails"
+    assert module.check_criteria([verdict] * 2, read).severity.value == "holds"
+    twice = [costs.Entry.of(1, event(**tests[0])), costs.Entry.of(2, event(**tests[0], scale=4.0, charge=0.25))]
+    assert module.check_criteria([verdict] * 2, twice).severity.value == "fails"
+    assert module.check_criteria([], []) is None
 
 
 def questions_are_right(load: Load) -> None:

@@ -226,18 +226,26 @@ def check_error(error: Mapping[str, Any] | None, entries: Sequence[Entry]) -> Fi
         noise, over = error[f"{name}_noise"], error["n_candidates"]
         wanted = MECHANISMS[noise["kind"]], exact(noise["scale"]), exact(noise["sensitivity"])
         asked = {"figure": figure, "candidates": over}
-        if exact(noise["step"]) != _GRID:
-            wrong.append(f"the {figure} error: it is rounded to {noise['step']!r}, and its sensitivity is for 2^-10")
+        wrong += _coarse(f"the {figure} error", noise)
         if not any(
-            entry.asks("error")
-            and entry.label != CRITERION
-            and entry.question.fields == asked
-            and (entry.mechanism, entry.scale, entry.sensitivity) == wanted
-            for entry in entries
+            entry.question.fields == asked and (entry.mechanism, entry.scale, entry.sensitivity) == wanted
+            for entry in _errors(entries, criteria=False)
         ):
             named = f"{noise['kind']} noise of scale {noise['scale']:.6g}"
             wrong.append(f"the {figure} error of {over} candidates: no event pays for {named}")
     return gathered("error estimate", wrong, [], "both figures are paid for by events with the same noise")
+
+
+def _errors(entries: Sequence[Entry], *, criteria: bool) -> list[Entry]:
+    """The events that pay for errors, of criteria or of the workload."""
+    return [entry for entry in entries if entry.asks("error") and (entry.label == CRITERION) == criteria]
+
+
+def _coarse(name: str, noise: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the lattice of the noise of an error."""
+    if exact(noise["step"]) != _GRID:
+        return [f"{name}: it is rounded to {noise['step']!r}, and its sensitivity is for 2^-10"]
+    return []
 
 
 def check_criteria(criteria: Sequence[Mapping[str, Any]], entries: Sequence[Entry]) -> Finding | None:
@@ -247,7 +255,7 @@ def check_criteria(criteria: Sequence[Mapping[str, Any]], entries: Sequence[Entr
         criteria: The criteria as the file holds them.
         entries: The ledger's events.
     """
-    tested = [entry for entry in entries if entry.asks("error") and entry.label == CRITERION]
+    tested = _errors(entries, criteria=True)
     if not criteria and not tested:
         return None
     free = Counter(
@@ -260,8 +268,7 @@ def check_criteria(criteria: Sequence[Mapping[str, Any]], entries: Sequence[Entr
         noise = each["error"]["noise"]
         name = f"{each['kind']} {each['about']}"
         paid = MECHANISMS[noise["kind"]], exact(noise["scale"]), exact(noise["sensitivity"])
-        if exact(noise["step"]) != _GRID:
-            wrong.append(f"{name}: it is rounded to {noise['step']!r}, and its sensitivity is for 2^-10")
+        wrong += _coarse(name, noise)
         if free[paid] < 1:
             wrong.append(f"{name}: no event pays for {noise['kind']} noise of scale {noise['scale']:.6g}")
         free[paid] -= 1
