@@ -45,6 +45,9 @@ demo: .venv/.runtime  ## Synthetic records of the shipped Adult census data, or 
 warm: .venv/.runtime  ## Compile ahead what a first run would wait for
 	@$(BIN)/hedgerow warm
 
+# One core for each process: libraries of linear algebra would start a thread for every core in each, and wait for them.
+test test-newest test-rest audit mutants: export OMP_NUM_THREADS := 1
+
 # Kernels are compiled once, into the cache of this checkout, before the processes start that share it.
 test: .venv/.tools  ## The quick test suite, in minutes
 	@$(BIN)/hedgerow warm

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.privacy.mutants import NOTICED, Mutant
+from tests.privacy.mutants import NOTICED, PASSED, Mutant
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "mutants.md"
@@ -93,6 +93,7 @@ class Score:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: Any) -> Any:
+        PASSED.clear()  # the bug before this one may have left something behind
         before = len(NOTICED)
         mutant = _mutant(item)
         assert mutant is not None

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.privacy.private_names import mangled_classes, reached, texts_with
+from tests.privacy.private_names import mangled_classes, nodes, reached, texts_with
 
 ROOT = Path(__file__).parents[2] / "src"
 
@@ -95,7 +95,7 @@ def within(module: str, packages: tuple[str, ...]) -> bool:
 
 def imports(module: str, tree: ast.AST, *, package: bool = False) -> Iterator[str]:
     """Dotted names of everything imported, names of members included, relative ones resolved."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -114,7 +114,7 @@ def violations(module: str, code: str) -> list[str]:
 
 
 @cache
-def guarded() -> set[str]:
+def guarded() -> frozenset[str]:
     """Classes of ``privacy/`` that hide attributes by mangled names: the curator, watches, views of ledgers."""
     return mangled_classes(modules())
 
@@ -136,7 +136,7 @@ def _may_evaluate(module: str) -> bool:
 def _names(module: str, tree: ast.AST) -> Iterator[str]:
     kept = EXACT if _may_evaluate(module) else EXACT | EVALUATION
     yield from (f"{module} spells {name}" for name in texts_with({f"_{name}__" for name in guarded()}, tree))
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Attribute) and node.attr in kept and _of_privacy(node.value, tree):
             yield f"{module} uses {ast.unparse(node)}"
         text = node.value if isinstance(node, ast.Constant) else getattr(node, "attr", getattr(node, "id", ""))
@@ -147,7 +147,7 @@ def _names(module: str, tree: ast.AST) -> Iterator[str]:
 def _of_privacy(value: ast.expr, tree: ast.AST) -> bool:
     """Whether an expression is a package or module of ``privacy/``: by its path, or by the name of an import."""
     names = {"privacy"}
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             base = getattr(node, "module", None)
             for alias in node.names:
@@ -162,7 +162,7 @@ def _tables(tree: ast.AST) -> set[str]:
     names = set(TABLE_NAMES)
     types = {name.rsplit(".", 1)[-1] for name in imports("", tree) if _of_data(name) or name == PRIVATE_TABLE}
     types &= TABLE_TYPES
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
             mentioned = {leaf.id for leaf in ast.walk(node.annotation) if isinstance(leaf, ast.Name)}
             target = node.arg if isinstance(node, ast.arg) else getattr(node.target, "id", "")
@@ -179,7 +179,7 @@ def _of_sqlalchemy(call: ast.Call, tree: ast.AST) -> bool:
     """Whether a function is called by the name of that library: its tables are those of the server's store."""
     names = {
         alias.asname or alias.name
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Import)
         for alias in node.names
         if alias.name == "sqlalchemy"
@@ -195,7 +195,7 @@ def _of_data(name: str) -> bool:
 def _given_away_at_the_root() -> set[str]:
     """Names of ``data/`` that the package's face gives away."""
     tree = ast.parse(faces()["hedgerow"])
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    found = [node for node in nodes(tree) if isinstance(node, ast.ImportFrom)]
     data = [node for node in found if node.module is not None and within(node.module, ("data",))]
     return {f"hedgerow.{alias.asname or alias.name}" for node in data for alias in node.names}
 
@@ -206,7 +206,7 @@ def _called(call: ast.Call) -> str:
 
 def _uses(module: str, tree: ast.AST) -> Iterator[str]:
     names = _tables(tree)
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) in names and node.attr not in MAY_ASK:
             yield f"{module} asks {ast.unparse(node)}"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in MAY_TAKE:

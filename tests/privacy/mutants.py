@@ -87,8 +87,13 @@ class Mutant:
 
 
 def killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Assert that the check passes without the bug and fails with it."""
-    mutant.check()
+    """Assert that the check passes without the bug and fails with it.
+
+    Mutants share checks, so one that has passed is not made again without a bug.
+    """
+    if mutant.check not in PASSED:
+        mutant.check()
+        PASSED.add(mutant.check)
     with monkeypatch.context() as patched:
         mutant.patch(patched)
         try:
@@ -99,6 +104,8 @@ def killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.fail(f"the mutant survives: {mutant.name}")
 
 
+PASSED: set[Check] = set()
+"""Checks that have passed without a bug."""
 NOTICED: list[tuple[str, str]] = []
 """Names of the mutants that were killed so far, and what noticed each: for ``tests.mutation_score``."""
 

@@ -24,6 +24,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
+from typing import Any
 
 ALLOWED = {
     ("hedgerow.algorithms.registry", "imports importlib.import_module"): "algorithms are imported when they are named",
@@ -110,11 +112,18 @@ SEEING_MODULES = {
     *("sys.modules", "sys._getframe", "operator.attrgetter", "operator.methodcaller", "unittest.mock"),
     *("types.FunctionType", "types.CodeType", "types.CellType", "types.MethodType"),
 }
+SEEING_ENDS = SEEING_ATTRIBUTES | {name.rpartition(".")[2] for name in SEEING_MODULES}
 FACE = """import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)"""
 """All code of a package that gives away the names of its stub, loaded when they are first used."""
 BLIND = {"importlib.util.find_spec", "importlib.resources", "importlib.metadata", "importlib.metadata.version"}
 """Parts of those modules that hand out no code."""
+
+
+@cache
+def nodes(tree: ast.AST) -> tuple[Any, ...]:
+    """All nodes of a tree that nobody changes."""
+    return tuple(ast.walk(tree))
 
 
 def private(name: str) -> bool:
@@ -126,7 +135,7 @@ def dunder(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
 
-def mangled_classes(texts: dict[str, str]) -> set[str]:
+def mangled_classes(texts: dict[str, str]) -> frozenset[str]:
     """Classes of ``privacy/`` with attributes whose names Python mangles."""
     found = set()
     for module, code in texts.items():
@@ -134,14 +143,14 @@ def mangled_classes(texts: dict[str, str]) -> set[str]:
             for each in ast.walk(ast.parse(code)):
                 if isinstance(each, ast.ClassDef) and any(map(_mangled, ast.walk(each))):
                     found.add(each.name)
-    return found
+    return frozenset(found)
 
 
 def _mangled(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr.startswith("__") and not dunder(node.attr)
 
 
-def reached(module: str, tree: ast.Module, guarded: set[str]) -> list[str]:
+def reached(module: str, tree: ast.Module, guarded: frozenset[str]) -> list[str]:
     """What a module reaches for that is not its own, without what `ALLOWED` allows.
 
     Args:
@@ -152,9 +161,10 @@ def reached(module: str, tree: ast.Module, guarded: set[str]) -> list[str]:
     return [f"{module} {what}" for what in found(module, tree, guarded) if (module, what) not in ALLOWED]
 
 
-def found(module: str, tree: ast.Module, guarded: set[str]) -> list[str]:
+@cache
+def found(module: str, tree: ast.Module, guarded: frozenset[str]) -> list[str]:
     """The same, with what is allowed."""
-    reader = _Reader(module, tree, set() if module.startswith("hedgerow.privacy.") else guarded)
+    reader = _Reader(module, tree, frozenset() if module.startswith("hedgerow.privacy.") else guarded)
     reader.visit(tree)
     return reader.found
 
@@ -166,18 +176,18 @@ class _Reader(ast.NodeVisitor):
         found: What it reaches for.
     """
 
-    def __init__(self, module: str, tree: ast.Module, guarded: set[str]) -> None:
+    def __init__(self, module: str, tree: ast.Module, guarded: frozenset[str]) -> None:
         self.found: list[str] = []
         self._module = module
         self._guarded = guarded
-        self._classes = {each.name for each in ast.walk(tree) if isinstance(each, ast.ClassDef)} - guarded
+        self._classes = {each.name for each in nodes(tree) if isinstance(each, ast.ClassDef)} - guarded
         self._own: list[set[str]] = [set()]
         self._listed: list[set[str]] = [set()]
         self._within_class = False
         self._is_face = "\n".join(map(ast.unparse, tree.body[1:])) == FACE
         self._ours = {
             (alias.asname or alias.name).split(".")[0]
-            for each in ast.walk(tree)
+            for each in nodes(tree)
             if isinstance(each, ast.ImportFrom | ast.Import)
             for alias in each.names
             if (getattr(each, "module", None) or alias.name).startswith("hedgerow") or getattr(each, "level", 0)
@@ -290,14 +300,16 @@ class _Reader(ast.NodeVisitor):
     # What is reached for
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        name, text = node.attr, ast.unparse(node)
+        name = node.attr
         if dunder(name):
             if name not in HARMLESS and not self._is_own(node.value):
-                self._say(f"reads {text}")
+                self._say(f"reads {ast.unparse(node)}")
         elif private(name) and name not in NAMED_TUPLES and not self._is_own(node.value):
-            self._say(f"reads {text}")
-        elif name in SEEING_ATTRIBUTES or text in SEEING_MODULES:
-            self._say(f"uses {text}")
+            self._say(f"reads {ast.unparse(node)}")
+        elif name in SEEING_ENDS:
+            text = ast.unparse(node)
+            if name in SEEING_ATTRIBUTES or text in SEEING_MODULES:
+                self._say(f"uses {text}")
         self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -348,6 +360,6 @@ class _Reader(ast.NodeVisitor):
 
 def texts_with(names: set[str], tree: ast.Module) -> Iterator[str]:
     """Strings in the code that hold one of some names."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield from (name for name in names if name in node.value)
