@@ -46,6 +46,7 @@ FILE_EXAMPLES = {
     "constraints:\n  - impossible: age < 15 and married = 'yes'",
     "ignore": "attributes: {age: {min: 0, max: 110}}\nignore: [name, id]",
     "order": "attributes: {age: {min: 0, max: 110}, sex: [F, M]}\norder: [sex]",
+    "target": "attributes: {age: {min: 0, max: 110}, ill: [yes, no]}\ntarget: ill",
     "draft": "attributes: {age: {min: 17, max: 90}}\ndraft: true",
     "trusted_types": "attributes: {age: {min: 17, max: 90}}\ntrusted_types: true",
     "known": "attributes: {sex: [F, M]}\nknown: [500, {columns: [sex], counts: [260, 240]}]",

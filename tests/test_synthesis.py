@@ -64,6 +64,9 @@ def test_a_target_asks_for_the_tables_that_models_need() -> None:
     assert not any("workload=" in each for each in make(target="smokes").assumptions)
     with pytest.raises(QueryError, match="there is no attribute 'smoke'"):
         make(target="smoke")
+    told = {"attributes": DOMAIN, "target": "smokes"}
+    assert make(domain=told).release.workload == make(target="smokes").release.workload
+    assert make(domain=told, target="sex").release.workload == make(target="sex").release.workload
 
 
 def test_a_parity_is_learnt_where_it_is_the_target() -> None:

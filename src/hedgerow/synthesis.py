@@ -132,7 +132,8 @@ def synthesize(
         means: Means by group that are wanted, as ``["pay by sex * region"]``: the same as ``means:pay by sex * region``
             in the workload. Each costs a twentieth of the budget, and all together at most a quarter.
         target: A column that models will predict from the others: the workload holds the tables that they need, and all
-            pairs of columns with a small weight unless ``workload`` says what else must be accurate.
+            pairs of columns with a small weight unless ``workload`` says what else must be accurate. By default the
+            target of the domain, if it has one.
         needs: Questions in SQL that must have an interval, each with the half-width that it may have at most if that
             matters: ``["sex = 'F' and age < 30 within 200"]``. What that costs, ``hedgerow plan --needs`` tells.
         require: Criteria that the release must hold: a YAML file, its content, or a list of entries such as
@@ -199,6 +200,7 @@ def synthesize(
         budget = budget_between(epsilon, delta, neighbours, options.persons)
     kind, data = _kind_of(data), _readable(data, where)
     wanted = knowing(_domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft), known)
+    target = target or (wanted if isinstance(wanted, Domain) else wanted.outline).target
     asked = workload_with(workload, means, target=target)
     algorithm = for_questions(_algorithm_of(mechanism, optimize_for), asked, target)
     share = share_of_positions(wanted, options)

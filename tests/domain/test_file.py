@@ -123,6 +123,16 @@ def test_attributes_may_be_called_like_options(tmp_path: Path) -> None:
     assert read(tmp_path, "min: [a, b]\nmissing: 2").names == ("min", "missing")
 
 
+def test_a_target_is_kept_with_its_column(tmp_path: Path) -> None:
+    domain = read(tmp_path, "attributes: {sex: [F, M], ill: [no, yes]}\ntarget: ill")
+    assert domain.target == "ill"
+    assert domain_from_mapping(domain_to_mapping(domain)).target == "ill"
+    assert (domain.project(["ill"]).target, domain.project(["sex"]).target) == ("ill", None)
+    assert "target" not in domain_to_mapping(domain.project(["sex"]))
+    other = read(tmp_path, "attributes: {age: 9}")
+    assert (other.merge(domain).target, domain.merge(other).target) == ("ill", "ill")
+
+
 def test_json_with_tabs_and_a_byte_order_mark(tmp_path: Path) -> None:
     assert read(tmp_path, '\ufeff{\n\t"a":\t["x", "y"]\n}', "d.json").shape == (2,)
 
@@ -132,6 +142,7 @@ def test_json_with_tabs_and_a_byte_order_mark(tmp_path: Path) -> None:
     [
         ("", "does not map attributes"),
         ("- a\n- b", "does not map attributes"),
+        ("attributes: {sex: [F, M]}\ntarget: ill", "the target 'ill' is no column"),
         ("a: [x, y]\na: [u, v]", "'a' is given twice"),
         ("a: {min: 0, max: 1, min: 2}", "'min' is given twice"),
         ("a: [x\n", "line 2 is not YAML"),

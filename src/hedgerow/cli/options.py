@@ -439,7 +439,8 @@ class QuestionOptions(Options, panel="Algorithm"):
         means: Means by group, as 'pay by sex * region', with a narrow interval: the same as means: in the workload.
             Each costs a twentieth of the budget, all together at most a quarter.
         target: A column that models will predict from the others: the tables that they need are asked for, the same as
-            target: in the workload, and all pairs of columns with a small weight where no workload is given.
+            target: in the workload, and all pairs of columns with a small weight where no workload is given. By default
+            the target: of the domain file, if it has one.
         needs: A text file of questions in SQL, one a line, that must have an interval: conditions, or SELECT
             statements. 'within 200' behind a question of counts says how far the ends may be away at 95%. Each is
             measured by itself; 'hedgerow plan' tells what that costs.
@@ -452,6 +453,10 @@ class QuestionOptions(Options, panel="Algorithm"):
     target: Annotated[str | None, option(metavar="COLUMN")] = None
     needs: Annotated[Path | None, option(metavar="FILE")] = None
     require: Annotated[Path | None, option(metavar="FILE")] = None
+
+    def over(self, domain: Domain) -> QuestionOptions:
+        """The same, with the target of a domain where no other is named."""
+        return self if self.target is not None else replace(self, target=domain.target)
 
     @property
     def text(self) -> str | None:

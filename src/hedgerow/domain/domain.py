@@ -73,6 +73,8 @@ class Domain:
         layout: Order and form of the columns of records; nor is this.
         spans: Attributes that are durations between two columns of the data; nor are these.
         known: Counts that are public before a run, which releases keep.
+        target: Column that models will predict from the others, if runs are to ask for what they need; nor is it
+            compared.
 
     Example:
         >>> from hedgerow import Categorical, IntegerRange
@@ -93,6 +95,7 @@ class Domain:
     layout: Layout = field(compare=False)
     spans: tuple[Span, ...] = field(compare=False)
     known: tuple[KnownTable, ...]
+    target: str | None = field(compare=False)
 
     def __repr__(self) -> str:
         """One line: names and numbers of values of the first columns; ``domain_to_mapping`` says everything."""
@@ -128,6 +131,7 @@ class Domain:
         layout: Layout = AS_DECLARED,
         spans: Iterable[Span] = (),
         known: Iterable[KnownTable] = (),
+        target: str | None = None,
     ) -> None:
         """Check that there are attributes, that all names differ, and what derived attributes and constraints name.
 
@@ -135,6 +139,7 @@ class Domain:
             DomainError: There is no attribute, a name is there twice, or something names an attribute that is none; or
                 a known table has another number of cells.
         """
+        object.__setattr__(self, "target", target)
         object.__setattr__(self, "attributes", tuple(attributes))
         object.__setattr__(self, "declared", tuple(declared))
         object.__setattr__(self, "spans", tuple(spans))
@@ -155,6 +160,8 @@ class Domain:
         both = [name for name in self.ignored if name in names]
         if both:
             raise DomainError(f"column {both[0]!r} is declared and ignored", remedy="delete one of the two")
+        if target is not None and target not in self.names:
+            raise DomainError(f"the target {target!r} is no column", remedy="name a column that is declared")
         for span in self.spans:
             self._check_span(span)
         for derived in self.declared:
@@ -598,6 +605,7 @@ class Domain:
             ignored=tuple(name for name in self.ignored if name not in kept),
             spans=tuple(span for span in self.spans if {span.length, span.start} <= inside),
             known=(),
+            target=self.target if self.target in inside else None,
         )
 
         def among(table: KnownTable) -> KnownTable:
@@ -652,4 +660,5 @@ class Domain:
             layout=self.layout.merged(other.layout),
             spans=dict.fromkeys((*self.spans, *other.spans)),
             known=self.known,
+            target=self.target or other.target,
         )

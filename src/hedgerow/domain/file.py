@@ -65,6 +65,7 @@ Beside ``attributes`` there may be functions of several attributes, and rules th
                                                        # files of columns or levels and "count" (``known.py``)
     ignore: [id, remark]                               # columns that stay out
     order: [sex, stage, age]                           # order of columns in records; others follow
+    target: sex                                        # a column that models will predict from the others
     format: {separator: ";", decimal: ",", encoding: cp1252, skip: 2}    # of the text file (``layout.py``)
     draft: true                                        # read off data: refused until the line is deleted
     trusted_types: true                                # those of a file or frame, which a cell may have decided
@@ -241,7 +242,7 @@ def domain_to_mapping(domain: Domain) -> dict[str, Any]:
     known = {*domain.all_names, *domain.ignored, *(span.end for span in domain.spans)}
     if order := [name for name in domain.layout.order if name in known]:
         content["order"] = order
-    return content
+    return content | ({} if domain.target is None else {"target": domain.target})
 
 
 def write_domain(domain: Domain, path: str | os.PathLike[str]) -> None:
@@ -337,6 +338,7 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
         **marks,
         layout=Layout(tuple(map(str, order)), written, file_format),
         spans=spans,
+        target=None if beside.get("target") is None else str(beside["target"]),
     )
     check_feasible(domain)
     return with_known(domain, listed_totals(beside.get("known")), folder)

@@ -373,3 +373,20 @@ def test_criteria_have_verdicts_and_no_records_are_written_where_one_is_not_held
     )
     assert "10% of the budget; tests: 1" in plan.stdout
     assert place.synth("--require", place / "none.yaml", "-o", place / "x.csv").exit_code == 1
+
+
+def test_the_target_of_a_domain_file_is_that_of_the_option(place: Place) -> None:
+    plain = ("plan", "--domain", place / "people.yaml", "--epsilon", 1, "--total", 400, "--json")
+    released, planned = [], [json.loads(place.call(*plain, "--target", "job").stdout)]
+    assert place.synth("--target", "job", "--seed", 1).exit_code == 0
+    released.append(Release.load(place / "out.release"))
+    content = json.loads((place / "people.yaml").read_text())
+    (place / "people.yaml").write_text(json.dumps({**content, "target": "job"}))
+    assert place.synth("--seed", 1, "--force").exit_code == 0
+    released.append(Release.load(place / "out.release"))
+    planned.append(json.loads(place.call(*plain).stdout))
+    first, other = ((each.workload.spec, each.provenance.parameters) for each in released)
+    assert first == other
+    assert "age*job" in first[0]
+    one, two = ({name: told for name, told in each.items() if name != "available_bytes"} for each in planned)
+    assert one == two

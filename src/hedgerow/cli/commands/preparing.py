@@ -368,6 +368,7 @@ def plan(
     """
     from hedgerow.algorithms.learning import workload_before
     from hedgerow.algorithms.strategies import predicted
+    from hedgerow.domain import Domain
     from hedgerow.runs import for_questions, workload_over
 
     wanted = options.knowing(options.opened(domain, chosen.columns, accept_draft=True), known)
@@ -376,6 +377,7 @@ def plan(
         _check_of_session(questions, target, budgeted)
         _plan_session(shown, session, domain=domain, counted=_Records(data, total), budgeted=budgeted, chosen=chosen)
         return
+    questions = questions.over(wanted if isinstance(wanted, Domain) else wanted.outline)
     algorithm = for_questions(configured.algorithm(), questions.text, questions.target)
     how = chosen.reading()
     asked = workload_before(wanted, partial(workload_over, text=questions.text))

@@ -155,6 +155,7 @@ def synth(
         raise typer.BadParameter("--prior and --coded need a domain file of which nothing is to be learnt")
     options.warn_of_domain(shown, outline)
     configured_as = configured.algorithm(prior_of(prior, outline, how))
+    questions = questions.over(outline)
     algorithm = for_questions(configured_as, questions.text, questions.target)
     budget, noise = budgeted.budget(between), noise_of(testing.seed)
     spec = questions.spec(wanted, algorithm, budget, how, noise)

@@ -228,6 +228,7 @@ BESIDE: Schema = {
     ),
     "ignore": said("Columns that stay out.", listed({"type": ["string", "number"]})),
     "order": said("Order of columns in records; others follow.", listed(TEXT)),
+    "target": said("Column that models will predict from the others: runs ask for the tables that they need.", TEXT),
     "trusted_types": said(
         "Whether types of a file or a data frame, which its cells may have decided, were taken for public.", FLAG
     ),
