@@ -49,6 +49,12 @@ ALLOWED = {
     ): "docstrings of requests, responses and options, for their readers",
     ("hedgerow.system.docstrings", "reads kind.__mro__"): "the same, of the classes that one extends",
     ("hedgerow.system.docstrings", "reads each.__dict__"): "the same",
+    (
+        "hedgerow.system.compiling",
+        "imports types.FunctionType",
+    ): "kernels that Python runs, with the functions that they call in place of compiled ones",
+    ("hedgerow.system.compiling", "reads function.__globals__"): "the same",
+    ("hedgerow.system.compiling", "reads function.__code__"): "the same",
     ("hedgerow.domain.entries.scales", "asks getattr(scale, name)"): "options of a scale; names are a fixed table",
     (
         "hedgerow.data.reading.readers",
