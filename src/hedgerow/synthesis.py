@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from hedgerow.data import ReadOptions, ScannedTable, Table
     from hedgerow.domain import Known
     from hedgerow.privacy import Budget, Register
-    from hedgerow.release import Answer, Records, Release
+    from hedgerow.release import Answer, Criteria, Records, Release
     from hedgerow.report import Heading
     from hedgerow.system import Seed, SigningKey
 
@@ -179,7 +179,6 @@ def synthesize(
         True
     """
     from hedgerow.data import ReadOptions
-    from hedgerow.release import Criteria
 
     chosen = None if columns is None else list(columns)
     options = ReadOptions(
@@ -194,22 +193,30 @@ def synthesize(
         weight=weight,
         largest_weight=largest_weight,
     )
-    if records is not None and records < 1:
-        raise ConfigError(f"{records} records", remedy="give a number from 1 on, or leave it out")
-    if budget is None:
-        budget = budget_between(epsilon, delta, neighbours, options.persons)
+    _check_number(records)
+    promised = budget or budget_between(epsilon, delta, neighbours, options.persons)
     kind, data = _kind_of(data), _readable(data, where)
     wanted = knowing(_domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft), known)
     target = target or (wanted if isinstance(wanted, Domain) else wanted.outline).target
     asked = workload_with(workload, means, target=target)
     algorithm = for_questions(_algorithm_of(mechanism, optimize_for), asked, target)
-    share = share_of_positions(wanted, options)
-    criteria = None if require is None else Criteria.of(require)
-    spec = RunSpec(wanted, algorithm, budget, asked, noise_of(seed), share, tuple(needs), criteria)
+    share, criteria = share_of_positions(wanted, options), _criteria_of(require)
+    spec = RunSpec(wanted, algorithm, promised, asked, noise_of(seed), share, tuple(needs), criteria)
     release = _released(data, spec, options, register, name)
     given = {"persons": options.persons, "workload": workload or target, "register": register, "records": records}
     assumptions = _assumptions(release, {**given, "mechanism": None if mechanism == "mwem" else mechanism})
     return Synthesis(release, kind, assumptions, release.n_records if records is None else records, seed)
+
+
+def _check_number(records: int | None) -> None:
+    if records is not None and records < 1:
+        raise ConfigError(f"{records} records", remedy="give a number from 1 on, or leave it out")
+
+
+def _criteria_of(require: Any) -> Criteria | None:
+    from hedgerow.release import Criteria
+
+    return None if require is None else Criteria.of(require)
 
 
 def _algorithm_of(mechanism: str | Algorithm, optimize_for: str) -> Algorithm:

@@ -15,13 +15,13 @@ from hypothesis import given, strategies as st
 import hedgerow.data.linked as linked_module
 from hedgerow import Curator, Domain, IntegerRange, Linked, Neighbours, PureDP, read_linked
 from hedgerow.data.linked import _homes_of as homes_of
-from hedgerow.data.reading import before_each
 from hedgerow.domain import impossible
 from hedgerow.errors import BrokenRuleError, ColumnError, KeyColumnError, PersonColumnError
 from tests.data.reading.test_persons import key_of
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.persons import counted_of_one, in_order, multisets
 
+BEFORE_EACH = linked_module.before_each
 HOMES, PEOPLE = Domain([IntegerRange("a", 0, 2)]), Domain([IntegerRange("b", 0, 3)])
 Raw = Mapping[str, tuple[int, tuple[int, ...]]]
 """For each key the code of the parent and those of the children."""
@@ -177,7 +177,7 @@ def the_child_before_does_not_depend_on_rows() -> None:
 def test_children_at_the_same_time_follow_each_other_either_way() -> None:
     """Of 4,000 parents with two children at the same time, half have the one first; a deviation of 5 sigma fails."""
     keys = np.array([key_of(str(i)) for i in range(4000) for _ in "12"], dtype=np.uint64)
-    before = before_each(keys, [np.tile([0, 1], 4000)], np.zeros(8000, dtype=np.int64))
+    before = BEFORE_EACH(keys, [np.tile([0, 1], 4000)], np.zeros(8000, dtype=np.int64))
     assert (before < 0).sum() == 4000
     assert abs(int((before[::2] < 0).sum()) - 2000) < 5 * 0.5 * np.sqrt(4000)
 
@@ -211,12 +211,12 @@ def _public_children(patch: pytest.MonkeyPatch) -> None:
 
 def _of_anybody(keys: Any, columns: Any, order: Any) -> Any:
     """The child before in the whole table."""
-    return before_each(np.zeros_like(keys), columns, order)
+    return BEFORE_EACH(np.zeros_like(keys), columns, order)
 
 
 def _of_rows(keys: Any, columns: Any, order: Any) -> Any:
     """Children at the same time in the order of the table."""
-    return before_each(keys, [np.arange(len(keys))], order)
+    return BEFORE_EACH(keys, [np.arange(len(keys))], order)
 
 
 def _gaps_of_everybody(patch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -13,7 +14,6 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-import hedgerow.release.sequences as sequences_module
 from hedgerow import (
     GDP,
     MWEM,
@@ -36,6 +36,7 @@ from hedgerow.domain import domain_from_mapping, impossible
 from hedgerow.errors import ConfigError, RegisterExceededError, ReleaseError
 from hedgerow.models import LARGEST_TREE, Overlay
 from hedgerow.privacy import Budget
+from hedgerow.release import Records
 from tests.privacy.mutants import Mutant, killed
 
 HOMES = Domain([IntegerRange("a", 0, 1)])
@@ -303,22 +304,26 @@ def test_sequences_end_with_their_order_and_keep_rules() -> None:
     assert exact > 0.9 * len(homes)
 
 
+def _told_otherwise(patch: pytest.MonkeyPatch, told: Callable[[Ints], Ints]) -> None:
+    """Children are drawn given other codes of the child before, shape ``(n, 2)``."""
+    sample = Release.sample
+
+    def drawn(release: Release, n: int, seed: Any, method: Any, given: Records) -> Records:
+        codes = np.array(given.codes)
+        place = given.domain.index("previous.ward")
+        if (codes[:, place] < VISITS["ward"].size).all():  # not the first ones
+            codes[:, place : place + 2] = told(codes[:, place : place + 2])
+        return sample(release, n, seed, method, given.with_codes(codes))
+
+    patch.setattr(Release, "sample", lambda self, *of, **named: (drawn if len(of) == 4 else sample)(self, *of, **named))
+
+
 def _of_another_parent(patch: pytest.MonkeyPatch) -> None:
-    drawing = sequences_module._Drawing
-    following = drawing.next
-
-    def next_of(self: Any, homes: Ints, before: Ints, **which: bool) -> Any:
-        return following(self, homes, np.roll(before, 1, axis=0), **which)
-
-    patch.setattr(drawing, "next", next_of)
+    _told_otherwise(patch, lambda codes: np.roll(codes, 1, axis=0))
 
 
-def _always_first(patch: pytest.MonkeyPatch) -> None:
-    drawing = sequences_module._Drawing
-    following = drawing.next
-    patch.setattr(
-        drawing, "next", lambda self, homes, before, **which: following(self, homes, before, **{**which, "first": True})
-    )
+def _of_nobody(patch: pytest.MonkeyPatch) -> None:
+    _told_otherwise(patch, np.zeros_like)
 
 
 MUTANTS = (
@@ -327,9 +332,7 @@ MUTANTS = (
         _of_another_parent,
         lambda: one_follows_the_other(made_sequences()),
     ),
-    Mutant(
-        "each child is drawn as if it were the first", _always_first, lambda: one_follows_the_other(made_sequences())
-    ),
+    Mutant("the child before is the same one for all", _of_nobody, lambda: one_follows_the_other(made_sequences())),
 )
 
 
