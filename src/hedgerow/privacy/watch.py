@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Never, Protocol, Self
 
 import numpy as np
@@ -60,16 +60,7 @@ class WatchState:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        mechanism = self.mechanism
-        return {
-            "threshold_scale": mechanism.threshold_scale,
-            "test_scale": mechanism.test_scale,
-            "sensitivity": mechanism.sensitivity,
-            "fires": mechanism.fires,
-            "bound": mechanism.bound,
-            "noise": self.noise,
-            "fires_left": self.fires_left,
-        }
+        return {**asdict(self.mechanism), "noise": self.noise, "fires_left": self.fires_left}
 
     @classmethod
     def from_dict(cls, mapping: dict[str, Any]) -> Self:

@@ -14,6 +14,7 @@ import math
 from functools import lru_cache
 
 from hedgerow.errors import ConfigError
+from hedgerow.privacy.budgets.conversion import boundary
 
 ABOVE = 1.0 + 2.0**-50
 BELOW = 1.0 - 2.0**-45
@@ -70,9 +71,7 @@ def epsilon_of_bounded_range(rho: float) -> float:
         (2.05597, True)
     """
     low, high = math.sqrt(_BOUNDED_RANGE * rho) * BELOW, 2.0 * math.sqrt(_BOUNDED_RANGE * rho) + 2.0 * rho
-    while low < (middle := 0.5 * (low + high)) < high:
-        low, high = (middle, high) if bounded_range_rho(middle) <= rho else (low, middle)
-    return low
+    return boundary(lambda epsilon: bounded_range_rho(epsilon) <= rho, fails=high, holds=low)
 
 
 def pure_rho(epsilon: float) -> float:
@@ -92,10 +91,8 @@ def epsilon_of_pure_rho(rho: float) -> float:
         >>> round(epsilon_of_pure_rho(0.462117), 5)
         1.0
     """
-    low, high = 0.0, max(math.sqrt(2.0 * rho), rho) * 2.0
-    while low < (middle := 0.5 * (low + high)) < high:
-        low, high = (middle, high) if pure_rho(middle) <= rho else (low, middle)
-    return low
+    enough = max(math.sqrt(2.0 * rho), rho) * 2.0
+    return boundary(lambda epsilon: pure_rho(epsilon) <= rho, fails=enough, holds=0.0)
 
 
 def check_amount(amount: float) -> float:

@@ -83,12 +83,8 @@ def epsilon_of(rho: float, delta: float) -> float:
         '0.688002455'
     """
     target = math.log(check_delta(delta))
-    if log_delta(rho, 0.0) <= target:
-        return 0.0
-    enough = rho + 2.0 * math.sqrt(rho * -target)
-    while log_delta(rho, enough) > target:
-        enough *= 2.0
-    return boundary(lambda epsilon: log_delta(rho, epsilon) <= target, fails=0.0, holds=enough)
+    near = rho + 2.0 * math.sqrt(max(rho, 0.0) * -target)
+    return least(lambda epsilon: log_delta(rho, epsilon) <= target, near)
 
 
 @lru_cache(maxsize=256)
@@ -105,10 +101,7 @@ def rho_of(epsilon: float, delta: float) -> float:
     if not (math.isfinite(epsilon) and epsilon > 0.0):
         raise ConfigError(f"epsilon must be a positive number, not {epsilon}")
     target = math.log(check_delta(delta))
-    too_much = epsilon
-    while log_delta(too_much, epsilon) <= target:
-        too_much *= 2.0
-    return boundary(lambda rho: log_delta(rho, epsilon) <= target, fails=too_much, holds=0.0)
+    return largest(lambda rho: log_delta(rho, epsilon) <= target, epsilon)
 
 
 def in_words(epsilon: float) -> str:
@@ -138,6 +131,32 @@ def check_delta(delta: float) -> float:
     if not 0.0 < delta < 1.0:
         raise ConfigError(f"delta must lie between 0 and 1, not {delta}", remedy="give a delta well below 1 / records")
     return delta
+
+
+def least(condition: Callable[[float], bool], near: float) -> float:
+    """The least number from 0 on with which a condition holds that holds for all larger ones; doubled until it does.
+
+    Example:
+        >>> least(lambda x: x >= 3.0, 1.0), least(lambda x: True, 1.0)
+        (3.0, 0.0)
+    """
+    if condition(0.0):
+        return 0.0
+    while not condition(near):
+        near *= 2.0
+    return boundary(condition, fails=0.0, holds=near)
+
+
+def largest(condition: Callable[[float], bool], near: float) -> float:
+    """The largest number with which a condition holds that holds for all smaller ones; doubled until it does not.
+
+    Example:
+        >>> largest(lambda x: x <= 3.0, 1.0)
+        3.0
+    """
+    while condition(near):
+        near *= 2.0
+    return boundary(condition, fails=near, holds=0.0)
 
 
 def boundary(condition: Callable[[float], bool], *, fails: float, holds: float) -> float:

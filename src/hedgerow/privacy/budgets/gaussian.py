@@ -18,7 +18,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.conversion import boundary, check_delta
+from hedgerow.privacy.budgets.conversion import check_delta, largest, least
 from hedgerow.privacy.budgets.normal import DIGITS, FARTHEST, context_for, density, tail
 
 _ERROR = Decimal(10) ** (4 - DIGITS)
@@ -74,12 +74,7 @@ def epsilon_of_mu(mu: float, delta: float) -> float:
         '1.060701862'
     """
     target = Decimal(check_delta(delta))
-    if delta_of_mu(mu, 0.0) <= target:
-        return 0.0
-    enough = mu * (mu + 1.0)
-    while delta_of_mu(mu, enough) > target:
-        enough *= 2.0
-    return boundary(lambda epsilon: delta_of_mu(mu, epsilon) <= target, fails=0.0, holds=enough)
+    return least(lambda epsilon: delta_of_mu(mu, epsilon) <= target, mu * (mu + 1.0))
 
 
 @lru_cache(maxsize=256)
@@ -96,10 +91,7 @@ def mu_of(epsilon: float, delta: float) -> float:
     if not 0.0 < epsilon < math.inf:
         raise ConfigError(f"epsilon must be a positive number, not {epsilon}")
     target = Decimal(check_delta(delta))
-    too_much = min(1.0, epsilon)
-    while delta_of_mu(too_much, epsilon) <= target:
-        too_much *= 2.0
-    return boundary(lambda mu: delta_of_mu(mu, epsilon) <= target, fails=too_much, holds=0.0)
+    return largest(lambda mu: delta_of_mu(mu, epsilon) <= target, min(1.0, epsilon))
 
 
 def half_square(mu: float) -> float:

@@ -68,6 +68,8 @@ class _OfTables:
     """A budget between neighbouring tables, given by positive numbers; `Subsampled` is built on one of these."""
 
     kind: ClassVar[str]
+    numbers: ClassVar[tuple[str, ...]]
+    """Names of the fields that are positive numbers."""
     regime: Regime
     """Regime of the charges."""
     neighbours: Neighbours
@@ -82,8 +84,14 @@ class _OfTables:
         """The only steps that the budget pays for, where they were fixed beforehand."""
         return None
 
-    def _check(self, **numbers: float) -> None:
-        for name, value in numbers.items():
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ConfigError: A number is not positive and finite, or the relation is unknown.
+        """
+        for name in self.numbers:
+            value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
                 message = f"{name} must be a positive finite number, not {value!r}"
                 raise ConfigError(message, remedy="give a number above 0")
@@ -94,7 +102,14 @@ class _OfTables:
         """Unit of the charges: ``"epsilon"``, ``"rho"`` or ``"mu^2/2"``."""
         return self.regime.unit
 
-    def _told(self, **numbers: float) -> dict[str, Any]:
+    @property
+    def limit(self) -> float:
+        """Limit for the sum of the charges."""
+        return float(getattr(self, self.numbers[0]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; `budget_from_dict` reads it."""
+        numbers = {name: getattr(self, name) for name in self.numbers}
         return {"kind": self.kind, **numbers, "neighbours": self.neighbours.value}
 
 
@@ -111,23 +126,10 @@ class PureDP(_OfTables):
         (1.0, 'epsilon')
     """
 
-    kind = "pure"
+    kind, numbers = "pure", ("epsilon",)
     regime = Regime.PURE
     epsilon: float
     neighbours: Neighbours = Neighbours.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            ConfigError: epsilon is not positive and finite, or the relation is unknown.
-        """
-        self._check(epsilon=self.epsilon)
-
-    @property
-    def limit(self) -> float:
-        """Limit for the sum of the charges."""
-        return float(self.epsilon)
 
     def statement(self) -> str:
         """The guarantee in one plain sentence."""
@@ -135,10 +137,6 @@ class PureDP(_OfTables):
             f"When {_change(self.neighbours)}, the probability of any outcome of this release changes by a factor "
             f"of at most {in_words(self.epsilon)} (pure differential privacy with epsilon = {at_most(self.epsilon)})."
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; `budget_from_dict` reads it."""
-        return self._told(epsilon=self.epsilon)
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:
         """The guarantee as (epsilon, delta): delta is 0."""
@@ -159,23 +157,10 @@ class ZCDP(_OfTables):
         <Regime.ZCDP: 'zcdp'>
     """
 
-    kind = "zcdp"
+    kind, numbers = "zcdp", ("rho",)
     regime = Regime.ZCDP
     rho: float
     neighbours: Neighbours = Neighbours.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            ConfigError: rho is not positive and finite, or the relation is unknown.
-        """
-        self._check(rho=self.rho)
-
-    @property
-    def limit(self) -> float:
-        """Limit for the sum of the charges."""
-        return float(self.rho)
 
     def statement(self) -> str:
         """The guarantee in one plain sentence."""
@@ -184,10 +169,6 @@ class ZCDP(_OfTables):
             f"When {_change(self.neighbours)}, the Renyi divergence of every order alpha > 1 between the outcomes of "
             f"this release is at most {rho} alpha (zero-concentrated differential privacy with rho = {rho})."
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; `budget_from_dict` reads it."""
-        return self._told(rho=self.rho)
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:
         """The guarantee as (epsilon, delta), by the tight conversion.
@@ -217,7 +198,7 @@ class GDP(_OfTables):
         ('mu^2/2', '0.500000', '4.886554')
     """
 
-    kind = "gdp"
+    kind, numbers = "gdp", ("mu",)
     regime = Regime.GDP
     mu: float
     neighbours: Neighbours = Neighbours.ADD_REMOVE
@@ -228,7 +209,7 @@ class GDP(_OfTables):
         Raises:
             ConfigError: mu is not positive and finite, or too small to be squared, or the relation is unknown.
         """
-        self._check(mu=self.mu)
+        super().__post_init__()
         if not (self.limit > 0.0 and math.isfinite(float(self.mu) * float(self.mu))):
             raise ConfigError(f"the square of mu = {self.mu!r} is not a number", remedy="give a mu of a usual size")
 
@@ -244,10 +225,6 @@ class GDP(_OfTables):
             f"When {_change(self.neighbours)}, telling the outcomes of this release apart is no easier than telling "
             f"a standard normal number from one whose mean is {mu} (Gaussian differential privacy with mu = {mu})."
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; `budget_from_dict` reads it."""
-        return self._told(mu=self.mu)
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:
         """The guarantee as (epsilon, delta), exact but for rounding up.
@@ -281,7 +258,7 @@ class ApproxDP(_OfTables):
         ['1.000000', '0.024356', '0.028014']
     """
 
-    kind = "approximate"
+    kind, numbers = "approximate", ("epsilon", "delta")
     epsilon: float
     delta: float
     neighbours: Neighbours = Neighbours.ADD_REMOVE
@@ -296,7 +273,7 @@ class ApproxDP(_OfTables):
             ConfigError: epsilon is not positive and finite, delta is not between 0 and 1, the relation or the regime is
                 unknown, or the composition costs more than is promised.
         """
-        self._check(epsilon=self.epsilon, delta=self.delta)
+        super().__post_init__()
         if self.regime not in set(Regime):
             message = f"an (epsilon, delta) budget is not run as {self.regime!r}"
             raise ConfigError(message, remedy="give 'zcdp', 'gdp' or 'pure'")
@@ -382,7 +359,7 @@ class ApproxDP(_OfTables):
         accounted = {} if self.regime is Regime.ZCDP else {"regime": self.regime.value}
         kept = {"thresholds": self.thresholds} if self.thresholds else {}
         steps = {"composition": self.composition.to_dict()} if self.composition is not None else {}
-        return self._told(epsilon=self.epsilon, delta=self.delta) | accounted | kept | steps
+        return super().to_dict() | accounted | kept | steps
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:
         """The guarantee as (epsilon, delta)."""
