@@ -102,6 +102,7 @@ from .strategies import (
     Strategy as Strategy,
     cut_where_counts_are as cut_where_counts_are,
     grid_steps as grid_steps,
+    grids_tell as grids_tell,
     has_levels as has_levels,
     level_steps as level_steps,
     predicted as predicted,

@@ -453,3 +453,33 @@ def test_a_better_count_of_the_records_decides_again() -> None:
     assert "stay uniform" in few.lines()[0][1]
     adaptive = replace(many, adaptive_error=0.0, adaptive_drawing=0.0)
     assert adaptive.counted(config, 1.0).taken == "adaptive"
+
+
+RANGES = {
+    text: Workload.parse(text, Domain(IntegerRange(name, 0, size - 1) for name, size in zip("ab", sizes, strict=False)))
+    for text, sizes in (("ranges:a:40:0", (200,)), ("ranges:a,b:40:0", (20, 20)))
+}
+
+
+@pytest.mark.parametrize(("text", "told"), [("ranges:a:40:0", "a < 45"), ("ranges:a,b:40:0", "a < 10")])
+def test_ranges_of_few_records_are_those_of_the_uniform_table_and_keep_their_intervals(text: str, told: str) -> None:
+    workload, domain = RANGES[text], RANGES[text].domain
+
+    def run(records: int, **settings: Any) -> Release:
+        rng = np.random.default_rng(0)
+        columns = [rng.integers(0, each.size, (2, records)).min(axis=0) for each in domain]
+        config = MWEM(error_share=0.0, **settings)
+        return config.run(Table(domain, columns), workload, PureDP(0.1, "replace"), noise=SeededNoise(1))
+
+    few, many = run(70), run(20_000)
+    assert few.provenance.parameters["unfitted"] == [0, len(few.measurements)]
+    assert few.measurements
+    np.testing.assert_allclose(few.model.marginals([domain.names])[0], 70 / domain.size)
+    assert few.answer(told).low is not None
+    assert "unfitted" not in many.provenance.parameters
+    assert "unfitted" not in run(70, rounds=3).provenance.parameters
+    plans = [MWEM().plan(workload, PureDP(0.1, "replace"), total) for total in (70.0, 20_000.0)]
+    assert [plan.uniform for plan in plans] == [True, False]
+    decided = [[text for word, text in plan.lines(70.0) if word == "decision"] for plan in plans]
+    assert decided[0][0].startswith("records stay uniform")
+    assert decided[1] == []

@@ -13,7 +13,7 @@ import pytest
 from scipy.linalg import null_space
 
 from hedgerow import MWEM
-from hedgerow.algorithms import grid_steps, has_levels, level_steps, table_steps, tree_levels
+from hedgerow.algorithms import grid_steps, grids_tell, has_levels, level_steps, table_steps, tree_levels
 from hedgerow.algorithms.mwem.settings import in_grids
 from hedgerow.algorithms.mwem.strategy_choice import schedule_of
 from hedgerow.algorithms.strategies import Step, grids
@@ -117,11 +117,11 @@ def test_slopes_are_differences(name: str) -> None:
         assert slope == pytest.approx(fall, rel=1e-5)
 
 
-def is_noise(workload: Workload, budget: Budget, charge: float, total: float) -> bool:
+def is_noise(workload: Workload, budget: Budget, charge: float, total: float, part: float = 0.5) -> bool:
     """Whether the noise of the coarsest table is as large as half of the records, by the noise that is drawn for it."""
     names = [tree_levels(workload.domain, name)[-1] for name in workload.scopes[0]]
     table = Marginal(workload.domain, tuple(names))
-    return bool(np.sqrt(table.size) * noise_of(table, budget, charge, None).std > 0.5 * total)
+    return bool(np.sqrt(table.size) * noise_of(table, budget, charge, None).std > part * total)
 
 
 @pytest.mark.parametrize("name", ["plane", "box", "large plane"])
@@ -134,6 +134,20 @@ def test_one_attribute_is_measured_where_tables_of_more_would_be_noise(name: str
         is_noise(workload, budget, epsilon, 2_000.0)
     )
     assert sum(step.charge for step in steps) == pytest.approx(epsilon)
+
+
+@pytest.mark.parametrize("name", [*TASKS, *LARGE])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.01, 0.1])
+def test_grids_tell_nothing_where_the_coarsest_table_of_each_attribute_would_be_noise(
+    name: str, epsilon: float
+) -> None:
+    workload, budget = (TASKS | LARGE)[name], PureDP(epsilon)
+    each = [Workload.ranges(workload.domain, [axis], 5, seed=0) for axis in workload.scopes[0]]
+    lost = all(is_noise(one, budget, epsilon, 500.0, 0.75) for one in each)
+    assert grids_tell(workload, budget, epsilon, 500.0) == (not lost)
+    assert grids_tell(workload, budget, epsilon, 1e9)
+    whole = Workload.marginals(workload.domain, cliques=[workload.scopes[0]])
+    assert grids_tell(whole, budget, epsilon, 1.0)
 
 
 @pytest.mark.parametrize("name", ["plane", "box"])
@@ -150,7 +164,8 @@ def test_variances_from_one_attribute_are_those_of_its_own_parts(name: str) -> N
 
 
 def test_few_records_on_a_plane_err_less_by_one_attribute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fixed seeds; noise is four times all records."""
+    """Fixed seeds; noise is four times all records, and yet fitted."""
+    monkeypatch.setattr(grids, "_NOTHING", np.inf)
     rng = np.random.default_rng(5)
     table = Table(domain_of(80, 80), [rng.binomial(79, 0.05, 300), rng.binomial(79, 0.3, 300)])
     workload = Workload.ranges(table.domain, ["a", "b"], 200, seed=9)
@@ -469,6 +484,8 @@ MUTANTS = (
            partial(test_a_table_gets_coarser_ones_where_noise_hides_its_cells, 100.0, [])),
     Mutant("tables of noise", instead("_LOST", 5.0),
            partial(test_one_attribute_is_measured_where_tables_of_more_would_be_noise, "large plane", 0.01)),
+    Mutant("grids that are fitted to noise", instead("_NOTHING", 1e3),
+           partial(test_grids_tell_nothing_where_the_coarsest_table_of_each_attribute_would_be_noise, "plane", 1e-3)),
     Mutant("variances of grids as if nodes had one child", one_child, PREFIXES),
     Mutant("variances of grids without the tables above", total_unknown, PREFIXES),
 )  # fmt: skip

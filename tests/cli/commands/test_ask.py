@@ -252,6 +252,21 @@ def test_bad_values_of_the_mechanism_are_refused_with_a_remedy_or_run(place: Pla
     assert refused >= 5
 
 
+@pytest.mark.parametrize(
+    "option", ["--alpha", "--beta", "--queries-planned", "--updates", "--threshold", "--confidence"]
+)
+def test_bad_values_of_options_of_a_session_are_refused_or_run(place: Place, option: str) -> None:
+    refused = 0
+    for value in BAD:
+        (place / "s.session").unlink(missing_ok=True)
+        done = ask(place, "--epsilon", 1, "--seed", 1, f"{option}={value}", "sex = 'F'")
+        refused += done.exit_code > 0
+        assert done.exit_code in (0, 1, 2), (value, done.exception)
+        assert (done.exit_code == 1) <= ("remedy: " in done.stderr), (value, done.stderr)
+        assert isinstance(done.exception, SystemExit | None), (value, done.exception)
+    assert refused >= 5
+
+
 def test_a_first_call_needs_a_budget(place: Place) -> None:
     before = place.names()
     refused = ask(place, "sex = 'F'")

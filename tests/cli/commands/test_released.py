@@ -14,9 +14,10 @@ import yaml
 
 import hedgerow
 from hedgerow import Release
+from hedgerow.algorithms.registry import ONLINE
 from hedgerow.cli.commands import preparing
 from hedgerow.cli.console import Output
-from tests.cli.conftest import Place
+from tests.cli.conftest import BAD, Place
 from tests.privacy.mutants import Mutant, killed
 
 
@@ -221,6 +222,22 @@ def test_plan_spends_and_writes_nothing(place: Place) -> None:
     assert all(best["mean_error"] <= each["mean_error"] for each in others)
     assert place.call(*call).exit_code == 2
     assert place.names() == ["people.csv", "people.yaml"]
+
+
+@pytest.mark.parametrize("name", [*ONLINE.options, "--alpha", "--beta", "--queries-planned", "--updates", "--total"])
+def test_bad_values_of_a_session_to_be_planned_are_refused_with_a_remedy_or_planned(place: Place, name: str) -> None:
+    call = ("plan", "--domain", place / "people.yaml", "--epsilon", 1)
+    refused = 0
+    for value in BAD:
+        words = [f"{name}={value}"] if name.startswith("--") else ["--mechanism", f"online-pmw:{name}={value}"]
+        whole = ["--mechanism", "online-pmw", *words] if name.startswith("--") else words
+        done = place.call(*call, *whole, *([] if name == "--total" else ["--total", 400]))
+        refused += done.exit_code > 0
+        assert done.exit_code in (0, 1, 2), (value, done.exception)
+        assert (done.exit_code == 1) <= ("remedy: " in done.stderr), (value, done.stderr)
+        assert (done.exit_code == 2) <= (name.removeprefix("--") in done.stderr), (value, done.stderr)
+        assert isinstance(done.exception, SystemExit | None), (value, done.exception)
+    assert refused >= 5
 
 
 def test_plan_forecasts_a_session(place: Place) -> None:

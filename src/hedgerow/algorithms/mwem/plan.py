@@ -21,8 +21,10 @@ from hedgerow.algorithms.mwem.settings import (
     round_charge,
 )
 from hedgerow.algorithms.mwem.strategy_choice import (
+    UNIFORM,
     Schedule,
     StrategyChoice,
+    grids_are_lost,
     is_over_tree,
     schedule_of,
 )
@@ -84,6 +86,7 @@ class Plan:
         decision: Whether rounds adapt or a fixed strategy is measured, with the predicted errors; None where the
             configuration leaves no choice.
         in_turn: Whether what is measured is chosen beforehand, with charges that may differ.
+        uniform: Whether ranges of one table are expected to be answered best by the uniform table.
 
     Example:
         >>> from hedgerow import MWEM
@@ -110,6 +113,7 @@ class Plan:
     bound: Bound
     decision: StrategyChoice | None = None
     in_turn: bool = False
+    uniform: bool = False
 
     def __repr__(self) -> str:
         """One line; ``lines`` says everything."""
@@ -145,6 +149,7 @@ class Plan:
             memory_line(self.required_bytes, self.available_bytes, held.words, process=self.process_bytes),
             ("time", f"about {human_seconds(self.seconds)} in all, on one core of this machine"),
             *(() if self.decision is None else self.decision.lines()),
+            *([("decision", UNIFORM)] if self.uniform else []),
             ("rounds", self._rounds_sentence()),
             charges_line(self.limit, self.unit, self.charges.shares()),
             *(
@@ -268,6 +273,7 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         bound=replace(bound, caveats=caveats(config, adaptive=adaptive)),
         decision=schedule.decision,
         in_turn=bool(steps),
+        uniform=grids_are_lost(config, workload, budget, charges.rounds, total),
     )
 
 

@@ -24,6 +24,7 @@ from hedgerow.algorithms.mwem.settings import (
 from hedgerow.algorithms.mwem.strategy_choice import (
     StrategyChoice,
     forget_strategies,
+    grids_are_lost,
     schedule_of,
     with_higher_orders,
 )
@@ -421,8 +422,11 @@ class MWEMRun:
 
     def _stays_uniform(self) -> bool:
         """Whether a fit to what was chosen beforehand would err more than the table that the hypothesis starts from."""
-        if self.decision is None or not self.rounds or self.selected:
+        if not self.rounds or self.selected:
             return False
+        if self.decision is None:
+            budget, amount = self.curator.budget, self.charges.rounds
+            return grids_are_lost(self.config, self.workload, budget, amount, self.model.total)
         self.decision = self.decision.counted(self.config, self.model.total)
         return not self.decision.fits
 

@@ -38,6 +38,7 @@ from hedgerow.algorithms.strategies import (
     forget_predicted,
     grid_error,
     grid_steps,
+    grids_tell,
     level_steps,
     predicted,
     table_steps,
@@ -49,6 +50,9 @@ from hedgerow.domain import Clique, Domain
 from hedgerow.models import Footprint, Proximal, can_move, over_tables, scopes_over_tree
 from hedgerow.privacy import ApproxDP, Budget, Composition, Regime
 from hedgerow.queries import Marginal, Measurable, Neighbours, NoiseKind, Workload
+
+UNIFORM = "records stay uniform, as a fit is expected to err more; what is measured gives answers intervals"
+"""How a plan says that nothing is fitted."""
 
 _FEW_TOLD = 4.0
 """Error of adaptive rounds for that of marginals which are measured beforehand, times the root of the attributes."""
@@ -199,7 +203,7 @@ class StrategyChoice:
         taken = "fixed measurements" if self.takes_fixed else "adaptive rounds"
         decided = f"{taken}, by the predicted error of {self.optimize_for}"
         if self.taken == "uniform":
-            decided = "records stay uniform, as a fit is expected to err more; what is measured gives answers intervals"
+            decided = UNIFORM
         if math.isinf(self.adaptive_error):
             adaptive = "no candidate tells anything about another"
         else:
@@ -293,6 +297,13 @@ def choose_strategy(
 def _rounded(domain: Domain, records: float) -> float:
     """What rounding the cells of a histogram to whole records leaves of the error of drawing from a tree."""
     return math.sqrt(min(1.0, domain.size / (2.0 * records)))
+
+
+def grids_are_lost(config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float) -> bool:
+    """Whether the hypothesis stays uniform where tables from coarse to fine are measured; see `choose_strategy`."""
+    if config.prior is not None or not in_grids(config, workload):
+        return False
+    return not grids_tell(workload, budget, amount, max(1.0, total))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@ from .cutting import cut_where_counts_are as cut_where_counts_are
 from .grids import (
     grid_error as grid_error,
     grid_steps as grid_steps,
+    grids_tell as grids_tell,
     has_levels as has_levels,
     level_steps as level_steps,
     table_steps as table_steps,

@@ -79,6 +79,9 @@ _LOST = 0.5
 """Noise of the coarsest table, the root of its sum of squares as a part of all records, above which a coarse table of
 one attribute is all that is measured."""
 
+_NOTHING = 0.75
+"""The same of that table, above which nothing is fitted."""
+
 _BELOW = 1.0 - 2.0**-40
 """Shares are rounded: their sum must not pass the charge."""
 
@@ -167,10 +170,13 @@ class _Choice:
         return (*self.root[:axis], self.root[axis] - 1, *self.root[axis + 1 :])
 
     @property
-    def is_lost(self) -> bool:
-        """Whether even the coarsest table would be noise."""
-        cells = self.cells(tuple(last - 1 for last in self.root))
-        return math.sqrt(cells / self.bought(1.0)) > _LOST * self.total
+    def coarsest(self) -> Grid:
+        """The coarsest table of all attributes."""
+        return tuple(last - 1 for last in self.root)
+
+    def noise(self, grid: Grid) -> float:
+        """Noise of a table that gets the whole budget, the root of its sum of squares as a part of all records."""
+        return math.sqrt(self.cells(grid) / self.bought(1.0)) / self.total
 
     def cells(self, grid: Grid) -> float:
         """Number of cells."""
@@ -257,6 +263,30 @@ def grid_steps(workload: Workload, budget: Budget, charge: float, total: float) 
     levels = [tree_levels(domain, name) for name in workload.scopes[0]]
     divide = _of_boxes if isinstance(workload.families[0], Boxes) else _of_table
     return _steps(domain, levels, charge, divide(workload, levels, budget, charge, total))
+
+
+def grids_tell(workload: Workload, budget: Budget, charge: float, total: float) -> bool:
+    """Whether a fit to `grid_steps` is expected to err less than the uniform table; so for a table asked for itself.
+
+    It is not where even the coarsest table of one attribute would be noise, if the whole charge were its.
+
+    Args:
+        workload: Boxes over one clique, or one table that ``has_levels``.
+        budget: Budget of the run; its regime and neighbours matter.
+        charge: epsilon, rho or mu^2/2 of all measurements together.
+        total: Number of records (noisy), in counts.
+
+    Example:
+        >>> from hedgerow import IntegerRange, PureDP
+        >>> workload = Workload.prefixes(Domain((IntegerRange("age", 0, 99),)), "age")
+        >>> [grids_tell(workload, PureDP(0.1), 0.1, total) for total in (50.0, 500.0)]
+        [False, True]
+    """
+    if not isinstance(workload.families[0], Boxes):
+        return True
+    levels = [tree_levels(workload.domain, name) for name in workload.scopes[0]]
+    choice = _choice(workload, levels, budget, charge, total)
+    return choice.noise(choice.one_attribute) <= _NOTHING
 
 
 def grid_error(workload: Workload, budget: Budget, steps: Sequence[Step], total: float) -> float | None:
@@ -394,7 +424,7 @@ def _of_boxes(
     workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float
 ) -> dict[Grid, float]:
     choice = _choice(workload, levels, budget, charge, total)
-    if len(levels) > 1 and choice.is_lost:
+    if len(levels) > 1 and choice.noise(choice.coarsest) > _LOST:
         return {choice.one_attribute: 1.0}
     shares = {(0,) * len(levels): 1.0}
     error = choice.error(shares)
