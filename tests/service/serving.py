@@ -93,9 +93,9 @@ def serving(folder: Path, *, seed: int | None = 0) -> Iterator[Server]:
 
 
 @contextmanager
-def in_a_thread(app: FastAPI, limits: ConnectionLimits | None = None) -> Iterator[int]:
+def in_a_thread(app: FastAPI, limits: ConnectionLimits | None = None, **options: Any) -> Iterator[int]:
     """Serve an application as the program does; gives its port."""
-    config = configured(app, limits or ConnectionLimits.of(), port=0, log_config=None)
+    config = configured(app, limits or ConnectionLimits.of(), port=0, log_config=None, **options)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -16,6 +16,7 @@ from hedgerow.errors import ConfigError, MissingExtraError, NotThereError
 if TYPE_CHECKING:
     from hedgerow.privacy import Limit, Register
     from hedgerow.service.http import ConnectionLimits
+    from hedgerow.service.running import TlsFiles
     from hedgerow.service.sessions import SessionWorkers
     from hedgerow.service.settings import Settings
     from hedgerow.service.store import Store
@@ -25,7 +26,7 @@ _ANALYST = "analyst"
 _MOST_DAYS = 36_500  # as the API has it
 _TLS = (
     "other machines can reach this server, and it speaks plain HTTP: anyone between can read tokens and answers. "
-    "Put a reverse proxy with TLS before it (docs/server.md)."
+    "Put a reverse proxy with TLS before it, or give --tls-certificate (docs/server.md)."
 )
 _BEGUN = "there is no anchor {anchor} yet: it is made from the present store, which may be an older copy."
 _ACCEPTED = "accepted although the anchor says otherwise: {what}. The older part is closed permanently."
@@ -44,6 +45,17 @@ def check_installed() -> None:
             f"the server needs {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed",
             remedy="pip install 'hedgerow[service]'",
         )
+
+
+def check_there(address: str) -> None:
+    """Check that a store that is a file is there.
+
+    Raises:
+        NotThereError: There is no such file.
+    """
+    file = address.removeprefix("sqlite:///")
+    if "://" not in file and not Path(file).exists():
+        raise NotThereError(f"{file}: there is no store", remedy="give the --store that the server is started with")
 
 
 @dataclass(frozen=True)
@@ -105,6 +117,8 @@ class Serving:
         limit: Limit of the register, if it is named.
         demo: Whether to register Adult.
         days: Days until printed tokens expire; None for tokens that do not.
+        tls: Certificate and key; None for plain HTTP.
+        logs_json: Whether the log is in JSON.
     """
 
     output: Output
@@ -115,6 +129,8 @@ class Serving:
     limit: Limit | None = field(kw_only=True)
     demo: bool = field(kw_only=True)
     days: int | None = field(kw_only=True)
+    tls: TlsFiles | None = field(kw_only=True)
+    logs_json: bool = field(kw_only=True)
 
     def run(self, host: str, port: int) -> int:
         """Serve until a signal comes.
@@ -130,13 +146,15 @@ class Serving:
             ConfigError: The address is taken.
             StoreError: The store cannot be opened.
         """
-        from hedgerow.service.http import create_app
+        from hedgerow.service.http import create_app, log_as_json
         from hedgerow.service.running import is_reachable, listen, run
         from hedgerow.service.sessions import SessionWorkers
 
+        if self.logs_json:
+            log_as_json(quiet=self.output.quiet)
         with ExitStack() as stack:
             listening = stack.enter_context(closing(listen(host, port)))
-            if is_reachable(listening):
+            if self.tls is None and is_reachable(listening):
                 self.output.warn(_TLS)
             store = stack.enter_context(closing(self.store.open(self.output)))
             register = open_register(self.register, self.limit)
@@ -151,6 +169,8 @@ class Serving:
                 self.connections,
                 started=lambda: self._started(store, workers, listening),
                 quiet=self.output.quiet,
+                tls=self.tls,
+                own_log=self.logs_json,
             )
 
     def _register(self, store: Store, workers: SessionWorkers) -> None:
@@ -176,7 +196,7 @@ class Serving:
     def _started(self, store: Store, workers: SessionWorkers, listening: Any) -> None:
         from hedgerow.service.running import url_of, without_password
 
-        tokens, address = self._tokens(store), url_of(listening)
+        tokens, address = self._tokens(store), url_of(listening, tls=self.tls is not None)
         self.output.result(
             {
                 "address": address,
@@ -267,9 +287,7 @@ def print_new_token(
     """
     from hedgerow.service.running import another_token
 
-    file = place.address.removeprefix("sqlite:///")
-    if "://" not in file and not Path(file).exists():
-        raise NotThereError(f"{file}: there is no store", remedy="give the --store that the server is started with")
+    check_there(place.address)
     with closing(place.open(output)) as store:
         token = another_token(store, name, data_sets=data_sets, days=days)
     scope = "all" if data_sets is None else list(data_sets)

@@ -90,8 +90,13 @@ class Client:
 
     def data_sets(self) -> list[RemoteDataSet]:
         """Data sets that the token opens."""
-        found = self._sending.get("/v1/datasets")["datasets"]
-        return [RemoteDataSet(self._sending, each["name"]) for each in found]
+        names: list[str] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            reply = self._sending.get("/v1/datasets", **({"cursor": cursor} if cursor else {}))
+            names += [each["name"] for each in reply["datasets"]]
+            cursor = reply["next"]
+        return [RemoteDataSet(self._sending, name) for name in sorted(names)]
 
     def data_set(self, name: str) -> RemoteDataSet:
         """A data set by its name.

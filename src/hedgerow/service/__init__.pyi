@@ -4,9 +4,11 @@ from .http import (
     Connections as Connections,
     create_app as create_app,
     description as description,
+    log_as_json as log_as_json,
     new_token as new_token,
 )
 from .http.admission import ForCustodians as ForCustodians
+from .http.gauges import Readiness as Readiness
 from .http.tokens import Caller as Caller, Verifier as Verifier
 from .running import compile_kernels as compile_kernels, configured as configured
 from .sessions import (

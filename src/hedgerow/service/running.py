@@ -4,8 +4,10 @@ import errno
 import ipaddress
 import signal
 import socket
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -69,8 +71,45 @@ def listen(host: str, port: int) -> socket.socket:
     return made
 
 
-def url_of(listening: socket.socket) -> str:
+@dataclass(frozen=True)
+class TlsFiles:
+    """The files that a server proves its name with.
+
+    Attributes:
+        certificate: Certificate in PEM, with those between it and its root.
+        key: Its private key in PEM; None if it is in the same file.
+    """
+
+    certificate: Path
+    key: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Check them before anything else begins.
+
+        Raises:
+            ConfigError: One cannot be read or used, or needs a passphrase.
+        """
+        try:  # with a passphrase of ours, or a terminal would be asked for one
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.certificate, self.key, password="")
+        except (OSError, ValueError) as error:
+            reason = "cannot be read" if not isinstance(error, ssl.SSLError) and error.args else "cannot be used"
+            raise ConfigError(
+                f"the certificate {self.certificate} or its key {reason}",
+                remedy="give both in PEM, the key without a passphrase, and let the server's user read them",
+            ) from None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What uvicorn is told."""
+        return {"ssl_certfile": self.certificate, "ssl_keyfile": self.key}
+
+
+def url_of(listening: socket.socket, *, tls: bool = False) -> str:
     """The address of the web page; that of this machine if the server listens on all addresses.
+
+    Args:
+        listening: Socket from `listen`.
+        tls: Whether it is spoken to with TLS.
 
     Example:
         >>> with listen("0.0.0.0", 0) as taken:
@@ -79,9 +118,8 @@ def url_of(listening: socket.socket) -> str:
     """
     host, port = listening.getsockname()[:2]
     found = ipaddress.ip_address(host.partition("%")[0])
-    if found.is_unspecified:
-        return f"http://localhost:{port}/"
-    return f"http://[{host}]:{port}/" if found.version == 6 else f"http://{host}:{port}/"
+    name = "localhost" if found.is_unspecified else f"[{host}]" if found.version == 6 else host
+    return f"http{'s' if tls else ''}://{name}:{port}/"
 
 
 def is_reachable(listening: socket.socket) -> bool:
@@ -277,6 +315,8 @@ def run(
     *,
     started: Callable[[], None],
     quiet: bool = False,
+    tls: TlsFiles | None = None,
+    own_log: bool = False,
 ) -> int:
     """Serve until a signal comes; requests at work are finished.
 
@@ -286,11 +326,14 @@ def run(
         limits: Limits of connections.
         started: Called when requests are answered.
         quiet: Whether nothing but errors is logged.
+        tls: Certificate and key; None for plain HTTP.
+        own_log: Whether the log is set up already.
 
     Returns:
         The number of the signal.
     """
-    config = configured(app, limits, log_level="error" if quiet else "warning")
+    options: dict[str, Any] = {"log_config": None} if own_log else {"log_level": "error" if quiet else "warning"}
+    config = configured(app, limits, **options, **({} if tls is None else tls.options))
     server = _Server(config, started)
     server.run(sockets=[listening])
     return server.stopped_by or signal.SIGTERM

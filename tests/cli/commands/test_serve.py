@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import sqlite3
+import ssl
 import subprocess
 import urllib.error
 import urllib.request
@@ -293,6 +294,43 @@ def test_limits_of_connections_and_proxies(
     ]
     named = [Proxies.named(text) for text in ("", "127.0.0.1,10.0.0.0/8", "::1")]
     assert [each["settings"].proxies for each in served] == named
+
+
+@pytest.mark.slow
+def test_https_and_a_log_in_json(start: Start, tmp_path: Path) -> None:
+    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    made += ["-subj", "/CN=a", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "a.key", "-out", "a.pem"]
+    subprocess.run(made, check=True, capture_output=True, cwd=tmp_path)
+    options = ("--tls-certificate", tmp_path / "a.pem", "--tls-key", tmp_path / "a.key", "--log-format", "json")
+    with started(start, *options) as (program, told):
+        assert told["address"].startswith("https://127.0.0.1:")
+        trusting = ssl.create_default_context(cafile=tmp_path / "a.pem")
+        headers = {"Authorization": f"Bearer {told['tokens']['custodian']}"}
+        asking = urllib.request.Request(f"{told['address']}v1/people", headers=headers)
+        with urllib.request.urlopen(asking, timeout=60, context=trusting) as reply:
+            assert reply.status == 200
+            number = reply.headers["X-Request-Id"]
+        error = stopped(program, signal.SIGTERM)
+    (line,) = [json.loads(each) for each in error.splitlines()]
+    told_of = [line[name] for name in ("level", "request", "person", "method", "route", "status")]
+    assert told_of == ["info", number, "custodian", "GET", "/v1/people", 200]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--tls-key", "a.key"), "--tls-key needs the certificate"),
+        (("--tls-certificate", "a.pem"), "the certificate a.pem or its key cannot be read"),
+    ],
+)
+def test_a_key_alone_or_files_that_are_not_there_are_refused(
+    place: Place, at_once: list[str], options: tuple[str, ...], message: str
+) -> None:
+    refused = place.call("serve", "--port", 0, *options)
+    assert refused.exit_code == 1
+    assert message in refused.stderr
+    assert at_once == []
+    assert not Path("hedgerow.db").exists()
 
 
 def test_a_lost_token_is_replaced(place: Place, at_once: list[str]) -> None:

@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
 
-from hedgerow.service import Anchor, Store, hold_to, ledger_of
+from hedgerow.service import LOCATION, Anchor, Store, hold_to, ledger_of
 from tests.cli.conftest import Place
 from tests.service.serving import Server, serving
 
@@ -178,3 +181,70 @@ def test_from_one_kind_of_store_to_the_other_and_back(
         called(here, "backup", here / "c.db", "--store", new_postgresql_database)
         with closing(Store.open(here / "c.db")) as copy:
             assert books(store) == books(copy)
+
+
+def test_one_who_is_removed_has_no_token_and_gets_none(server: Server, here: Place) -> None:
+    token = server.token_of("bob")
+    listed = called(here, "people", "--store", store_of(server), "bob", "--remove")["people"]
+    assert [(each["role"], each["tokens"]) for each in listed if each["name"] == "bob"] == [("removed", 0)]
+    with pytest.raises(AssertionError, match="401"):
+        server.call("GET", "me", token=token)
+    refused = here.call("server", "tokens", "--store", store_of(server), "--rotate", token.split("_")[1])
+    assert refused.exit_code == 1
+    assert "there is no such person" in refused.stderr
+    called(here, "people", "--store", store_of(server), "bob", "--role", "analyst")
+    assert server.call("GET", "me", token=server.token_of("bob", role=None))["person"] == "bob"
+
+
+@pytest.mark.parametrize("words", [("bob",), ("--remove",), ("bob", "--remove", "--role", "analyst")])
+def test_a_person_and_one_change_go_together(server: Server, here: Place, words: tuple[str, ...]) -> None:
+    refused = here.call("server", "people", "--store", store_of(server), *words)
+    assert refused.exit_code == 1
+    assert "go together" in refused.stderr
+
+
+# Migrations
+
+
+def of_an_earlier_version(folder: Path) -> Path:
+    """A store as the second version left it."""
+    path = folder / "old.db"
+    engine = sa.create_engine(f"sqlite:///{path}")
+    config = Config()
+    config.set_main_option("script_location", LOCATION)
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+    engine.dispose()
+    return path
+
+
+def test_a_dry_run_runs_the_steps_and_takes_them_back(tmp_path: Path, here: Place) -> None:
+    path = of_an_earlier_version(tmp_path)
+
+    def tables() -> list[str]:
+        with closing(sqlite3.connect(path)) as store:
+            return sorted(
+                str(row) for row in store.execute("SELECT sql FROM sqlite_master UNION SELECT * FROM hedgerow_revision")
+            )
+
+    before = tables()
+    told = called(here, "migrate", "--store", path, "--dry-run")
+    assert [step.partition(":")[0] for step in told["steps"]] == ["0003"]
+    assert "Answers are found by their question" in told["steps"][0]
+    assert tables() == before
+    refused = here.call("server", "people", "--store", path)
+    assert refused.exit_code == 1
+    assert "earlier version" in refused.stderr
+    assert called(here, "migrate", "--store", path)["steps"] == told["steps"]
+    assert tables() != before
+    assert called(here, "migrate", "--store", path, "--dry-run")["steps"] == []
+    assert "nothing to do" in here.call("server", "migrate", "--store", path).output
+    assert called(here, "people", "--store", path)["people"] == []
+
+
+def test_a_migration_makes_no_store(tmp_path: Path, here: Place) -> None:
+    refused = here.call("server", "migrate", "--store", tmp_path / "none.db")
+    assert refused.exit_code == 1
+    assert "there is no store" in refused.stderr
+    assert not (tmp_path / "none.db").exists()

@@ -113,7 +113,7 @@ def test_no_section_is_wider_than_the_window(server: Server, open_page: Callable
 
 def test_a_phone_begins_with_the_task(server: Server, open_page: Callable[..., Page]) -> None:
     page = open_page(server.token_of("maryam"), viewport={"width": 360, "height": 640})
-    expect(page.get_by_role("heading", name="How many records meet these conditions?")).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="What do you want to know?")).to_be_in_viewport()
     expect(page.locator(".facts")).not_to_be_visible()
     page.get_by_text("of the budget spent").click()
     expect(page.locator(".facts")).to_be_visible()

@@ -43,7 +43,9 @@ def _fresh(prefix: str) -> str:
 
 MATRIX: dict[tuple[str, str], Try] = {
     ("GET", "/v1/health"): Try("anyone", "/v1/health"),
+    ("GET", "/v1/ready"): Try("anyone", "/v1/ready"),
     ("GET", "/v1/metrics"): Try("anyone", "/v1/metrics"),
+    ("GET", "/v1/metrics/datasets"): Try("custodian", "/v1/metrics/datasets"),
     ("GET", "/v1/openapi.json"): Try("anyone", "/v1/openapi.json"),
     ("GET", "/v1/docs"): Try("anyone", "/v1/docs"),
     ("GET", "/v1/docs.css"): Try("anyone", "/v1/docs.css"),
@@ -94,12 +96,18 @@ MATRIX: dict[tuple[str, str], Try] = {
     ("POST", "/v1/people"): Try(
         "custodian", "/v1/people", lambda _: {"json": {"name": _fresh("person"), "role": "analyst"}}, scoped=403
     ),
+    ("PUT", "/v1/people/{person}"): Try(
+        "custodian", "/v1/people/zoe", lambda _: {"json": {"role": "analyst"}}, scoped=403
+    ),
+    ("DELETE", "/v1/people/{person}"): Try("custodian", "/v1/people/{person}", scoped=403),
+    ("DELETE", "/v1/people/{person}/tokens"): Try("custodian", "/v1/people/{person}/tokens", scoped=403),
     ("GET", "/v1/tokens"): Try("custodian", "/v1/tokens"),
     ("POST", "/v1/tokens"): Try(
         "custodian", "/v1/tokens", lambda _: {"json": {"person": "zoe", "datasets": ["survey"]}}, scoped=201
     ),
     ("DELETE", "/v1/tokens/{id}"): Try("custodian", "/v1/tokens/{token}", scoped=204),
     ("PUT", "/v1/files/{file}"): Try("custodian", "/v1/files/{file}", lambda _: {"content": b"a\n1\n"}, scoped=403),
+    ("DELETE", "/v1/files/{file}"): Try("custodian", "/v1/files/{upload}", scoped=403),
     ("GET", "/v1/audit"): Try("custodian", "/v1/audit"),
     **{
         (method, path): Try("anyone", path)
@@ -165,6 +173,11 @@ def sent(here: Api, key: tuple[str, str], token: str | None, data_set: str = "su
     tried = MATRIX[key]
     path = tried.path.replace("{data_set}", "closing" if tried.path.endswith("/close") else data_set)
     path = path.replace("{file}", _fresh("table") + ".csv")
+    if "{upload}" in path:
+        path = path.replace("{upload}", name := _fresh("table") + ".csv")
+        (here.folder / name).write_bytes(b"a\n1\n")
+    if "{person}" in path:
+        path = path.replace("{person}", here.person(_fresh("person")).name)
     if "{token}" in path:
         path = path.replace("{token}", here.token("zoe", data_sets=("survey",)).split("_")[1])
     return here.call(key[0], path, token, **tried.sent(here))

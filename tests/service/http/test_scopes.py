@@ -88,7 +88,7 @@ def test_nothing_that_she_is_told_names_what_lies_outside(scoped: Scoped) -> Non
 
 def test_she_sees_people_who_have_to_do_with_her_data_sets(scoped: Scoped) -> None:
     told = scoped.call("GET", "people").json()["people"]
-    assert [each["name"] for each in told] == ["ada", "bert", "carol", "dora", "gus", "petra", "sue"]
+    assert sorted(each["name"] for each in told) == ["ada", "bert", "carol", "dora", "gus", "petra", "sue"]
     everybody = scoped.call("GET", "people", scoped.carol).json()["people"]
     assert {"olga", "otto", "ortrud", "osman"} <= {each["name"] for each in everybody}
 
@@ -195,7 +195,8 @@ def test_names_that_look_alike_are_told_apart(tmp_path: Path) -> None:
 
 def test_every_action_of_the_audit_log_is_about_something_known() -> None:
     """What is new is hidden from custodians of some data sets until somebody says what it is about."""
-    of_the_server = {"add person", "set role", "upload", "sign-in refused", "accept store", "restore store"}
+    of_the_server = {"add person", "set role", "upload", "delete upload", "sign-in refused"}
+    of_the_server |= {"accept store", "restore store"}
     found = set()
     for file in Path(hedgerow.service.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

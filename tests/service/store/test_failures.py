@@ -264,6 +264,15 @@ def test_a_sqlite_that_is_too_old_is_refused(path: Path, monkeypatch: pytest.Mon
     assert not path.exists()
 
 
+@pytest.mark.postgresql
+def test_a_postgresql_that_is_too_old_is_refused(new_postgresql_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hedgerow.service.store.postgresql._OLDEST", 99)
+    with pytest.raises(StoreError, match="needs PostgreSQL 99 or newer, and this server is of version 1"):
+        Store.open(new_postgresql_database)
+    monkeypatch.undo()
+    Store.open(new_postgresql_database).close()
+
+
 def killed(address: str) -> int:
     """End all other connections to a database, as an administrator may; how many there were."""
     with psycopg.connect(address, autocommit=True) as other:

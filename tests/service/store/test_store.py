@@ -40,7 +40,7 @@ def test_what_is_written_is_there_when_the_store_is_opened_again(store: Store, a
     before = everything(store)
     store.close()
     again = Store.open(address)
-    again.ping()
+    again.rehearse()
     assert everything(again) == before
     again.close()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from contextlib import ExitStack
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from hedgerow.cli.serving import StorePlace
     from hedgerow.privacy import Limit
     from hedgerow.service.http import ConnectionLimits
+    from hedgerow.service.running import TlsFiles
 
 STORE = "hedgerow.db"
 TABLES = "tables"
@@ -30,6 +32,13 @@ _SEEN = (
     "a password on the command line can be seen in the list of processes. Give the address by the environment variable "
     "HEDGEROW_STORE, or the password by --store-password-file."
 )
+
+
+class LogFormat(StrEnum):
+    """How the log of the server is written."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,9 @@ class _Places(Options, panel="Places", environment=True):
         host: Address to listen on.
         port: Port to listen on; 0 takes a free one.
         proxies: Reverse proxies whose X-Forwarded-For is believed: addresses or networks, separated by commas.
+        tls_certificate: Certificate in PEM, with those between it and its root: the server speaks HTTPS itself.
+        tls_key: Its private key in PEM, without a passphrase.
+        log_format: Warnings and errors as text; or, in JSON, requests too, each with its id, its person and its route.
     """
 
     store: Annotated[str | None, option(metavar="FILE|URL", show_default=STORE)] = None
@@ -56,6 +68,9 @@ class _Places(Options, panel="Places", environment=True):
     host: str = "127.0.0.1"
     port: Annotated[int, option(min=0, max=65535)] = 8000
     proxies: Annotated[str, option(metavar="ADDRESSES", show_default="none")] = ""
+    tls_certificate: Annotated[Path | None, option(metavar="FILE")] = None
+    tls_key: Annotated[Path | None, option(metavar="FILE", show_default="the file of the certificate")] = None
+    log_format: LogFormat = LogFormat.TEXT
 
     def stored(self, here: Path, quota: int, *, demo: bool) -> StorePlace:
         """The place of the store.
@@ -74,6 +89,21 @@ class _Places(Options, panel="Places", environment=True):
             anchor=None if demo and self.store is None else self.anchor,  # nothing of it is kept
             accept_older=self.accept_store,
         )
+
+    @property
+    def tls(self) -> TlsFiles | None:
+        """The certificate, and its key; None for plain HTTP.
+
+        Raises:
+            ConfigError: There is a key alone, or the two cannot be used.
+        """
+        from hedgerow.service.running import TlsFiles
+
+        if self.tls_certificate is None:
+            if self.tls_key is not None:
+                raise ConfigError("--tls-key needs the certificate", remedy="give --tls-certificate FILE too")
+            return None
+        return TlsFiles(self.tls_certificate, self.tls_key)
 
     def tables(self, here: Path) -> Path:
         """The folder of the tables, which is made where nobody names one.
@@ -228,6 +258,8 @@ def serve(
             limit=table_limit,
             demo=demo,
             days=days,
+            tls=places.tls,
+            logs_json=places.log_format is LogFormat.JSON,
         ).run(places.host, places.port)
     if stopped_by == signal.SIGINT:
         raise typer.Exit(INTERRUPTED)

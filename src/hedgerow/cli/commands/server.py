@@ -17,6 +17,7 @@ import typer
 
 from hedgerow.cli.console import Output
 from hedgerow.cli.declaring import Options, help_of, option, spelled_out
+from hedgerow.cli.serving import check_there
 from hedgerow.errors import ConfigError, HedgerowError, NotThereError
 
 if TYPE_CHECKING:
@@ -73,9 +74,7 @@ class _Place(Options, panel="Places", environment=True):
 def _there(address: str, anchor: Anchor | None = None) -> Iterator[Store]:
     from hedgerow.service.store import Store
 
-    file = address.removeprefix("sqlite:///")
-    if "://" not in file and not Path(file).exists():
-        raise NotThereError(f"{file}: there is no store", remedy="give the --store that the server is started with")
+    check_there(address)
     with closing(Store.open(address, anchor=anchor, as_it_is=True)) as store:
         yield store
 
@@ -174,6 +173,27 @@ def check(*, place: _Place, output: Output) -> None:
     output.result({"data_sets": names, "anchor": said is not None})
 
 
+def migrate(
+    *,
+    dry_run: Annotated[bool, option(help="Run the steps, and take all of them back.")] = False,
+    place: _Place,
+    output: Output,
+) -> None:
+    """Carry a store of an earlier version forward, as a server of this one does when it starts. Stop the older first.
+
+    Examples:
+      hedgerow server migrate --store hedgerow.db --dry-run
+    """
+    from hedgerow.service.store import upgrade
+
+    address = place.address
+    check_there(address)
+    steps = upgrade(address, dry_run=dry_run)
+    done = "taken back again" if dry_run else "done"
+    output.say("\n".join([*steps, done]) if steps else "nothing to do: the store is of this version")
+    output.result({"steps": steps, "dry_run": dry_run})
+
+
 def _ledger_of(store: Store, name: str) -> Any:
     return lambda: store.ledger_link(store.data_set(name).id, 0)
 
@@ -183,6 +203,9 @@ def people(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="A person to change.")] = None,
     role: Annotated[Rank | None, option(help="Give the person this role, at once.")] = None,
     revoke_all: Annotated[bool, option(help="Revoke all tokens of the person, at once.")] = False,
+    remove: Annotated[
+        bool, option(help="Remove the person: no token is good, and none can be made, until they get a role again.")
+    ] = False,
     place: _Place,
     output: Output,
 ) -> None:
@@ -192,12 +215,14 @@ def people(
       hedgerow server people --store hedgerow.db
       hedgerow server people --store hedgerow.db ada --revoke-all
       hedgerow server people --store hedgerow.db ada --role analyst
+      hedgerow server people --store hedgerow.db ada --remove
     """
-    if (name is not None) != (role is not None or revoke_all):
-        raise ConfigError("a person, and what to change, go together", remedy="NAME with --role or --revoke-all")
+    if (name is not None) != (role is not None or revoke_all or remove) or (role is not None and remove):
+        remedy = "NAME with --role, --remove or --revoke-all"
+        raise ConfigError("a person, and what to change, go together", remedy=remedy)
     with place.opened() as store:
-        if name is not None and role is not None:
-            store.set_role(name, role.value, by=None)
+        if name is not None and (role is not None or remove):
+            store.set_role(name, "removed" if role is None else role.value, by=None)
         if name is not None and revoke_all:
             output.say(f"{store.revoke_all(name, by=None):,} tokens of {name} revoked")
         owners = [each["person"] for each in _tokens(store) if each["good"]]
@@ -286,6 +311,6 @@ def audit_export(*, place: _Place, output: Output) -> None:
 def server_commands() -> typer.Typer:
     """The commands, below ``hedgerow server``."""
     app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
-    for command in (backup, restore, check, people, tokens, audit_export):
+    for command in (backup, restore, check, migrate, people, tokens, audit_export):
         app.command(help=help_of(command))(spelled_out(command))
     return app

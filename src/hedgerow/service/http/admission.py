@@ -23,6 +23,7 @@ from starlette.responses import JSONResponse, Response
 
 from hedgerow.errors import NotAllowedError, NotThereError, StoreBusyError, StoreError
 from hedgerow.service.http import problems
+from hedgerow.service.http.gauges import Readiness
 from hedgerow.service.http.middleware import Metrics, Pace, Rates, address_of
 from hedgerow.service.http.problems import Kind
 from hedgerow.service.http.request_parsing import Cursors, StrictRequest, authorization, check_parameters
@@ -132,6 +133,7 @@ class Service:
         rates: Limits of how often something may happen.
         cursors: Cursors of lists.
         metrics: Counters.
+        readiness: Whether the store can be written.
         replies: Replies that are given again.
         pace: How fast requests are answered.
         watching: Threads that look whether the store answers: nothing else waits for them.
@@ -150,6 +152,7 @@ class Service:
         self.rates = Rates(settings)
         self.cursors = Cursors(store.secret("cursor"))
         self.metrics = Metrics()
+        self.readiness = Readiness(store)
         self.replies = Replies(store)
         self.pace = Pace(settings.longest_wait)
         self.watching = CapacityLimiter(_WATCHING)

@@ -11,7 +11,8 @@ from fastapi.openapi.utils import get_openapi
 from starlette.responses import Response
 
 from hedgerow.service.http import routes_custodians, routes_data_sets, routes_questions, web
-from hedgerow.service.http.admission import SECURITY, By, ForAnyone, ForTokens, Here, Operation, Service
+from hedgerow.service.http.admission import SECURITY, By, ForAnyone, ForCustodians, ForTokens, Here, Operation, Service
+from hedgerow.service.http.gauges import gauges
 from hedgerow.service.http.middleware import METRICS_TYPE, BodyLimit, Counted, Forwarded, SecurityHeaders, Shield
 from hedgerow.service.http.problems import add_handlers
 from hedgerow.service.http.responses import HealthResponse, MeResponse, Problem, scope_of
@@ -22,12 +23,20 @@ from hedgerow.service.store import Store
 from hedgerow.version import __version__
 
 
-async def health(here: Here) -> HealthResponse:
-    """Health of the server.
+async def health() -> HealthResponse:
+    """Whether the server is alive: it answers.
 
-    503 if the store cannot be read.
+    Whether it can work is for `GET /v1/ready` to say: a server without its store need not be started anew.
     """
-    await anyio.to_thread.run_sync(here.store.ping, limiter=here.watching)
+    return HealthResponse(status="ok", version=__version__)
+
+
+async def ready(here: Here) -> HealthResponse:
+    """Whether the server can answer questions: its store can be read and written, and has room.
+
+    503 if not. The store is looked at every five seconds at most; nothing is kept of what is written for that.
+    """
+    await anyio.to_thread.run_sync(here.readiness.check, limiter=here.watching)
     return HealthResponse(status="ok", version=__version__)
 
 
@@ -37,6 +46,14 @@ async def metrics_text(here: Here) -> Response:
     Requests by route, method and status, and how long they took; nothing by data set or person.
     """
     return Response(here.metrics.text(), media_type=METRICS_TYPE)
+
+
+def data_set_metrics(here: Here, by: By) -> Response:
+    """Gauges in Prometheus' text format: budget, corrections and questions of the data sets that the token opens.
+
+    With a token for all data sets, the store's size and the number of sessions too.
+    """
+    return Response(gauges(here.store, here.workers, here.readiness, by), media_type=METRICS_TYPE)
 
 
 async def me(by: By) -> MeResponse:
@@ -51,9 +68,12 @@ async def me(by: By) -> MeResponse:
     )
 
 
+_METRICS = {METRICS_TYPE: {"schema": {"type": "string"}}}
 OPERATIONS = (
     Operation("GET", "/v1/health", health, ForAnyone),
-    Operation("GET", "/v1/metrics", metrics_text, ForAnyone, content={METRICS_TYPE: {"schema": {"type": "string"}}}),
+    Operation("GET", "/v1/ready", ready, ForAnyone),
+    Operation("GET", "/v1/metrics", metrics_text, ForAnyone, content=_METRICS),
+    Operation("GET", "/v1/metrics/datasets", data_set_metrics, ForCustodians, content=_METRICS),
     Operation("GET", "/v1/me", me, ForTokens),
     *routes_data_sets.OPERATIONS,
     *routes_questions.OPERATIONS,
@@ -95,7 +115,7 @@ def description() -> dict[str, Any]:
 
     Example:
         >>> description()["paths"]["/v1/health"]["get"]["summary"]
-        'Health of the server'
+        'Whether the server is alive: it answers'
     """
     return _application().openapi()
 

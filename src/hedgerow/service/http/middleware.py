@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow.errors import RateError, TooMuchError
 from hedgerow.quantities import human_bytes
+from hedgerow.service.http.logs import REQUESTS, belonging
 from hedgerow.service.http.problems import log_failure, problem_of
 from hedgerow.service.settings import Proxies, Settings
 
@@ -190,12 +191,12 @@ class Metrics:
 
         Args:
             route: Template of the route, not the address.
-            method: HTTP method.
+            method: HTTP method, one of a few.
             status: HTTP status.
-            seconds: Time that it took.
+            seconds: Time that it took, rounded up.
         """
-        self._requests.labels(route, method if method in _METHODS else _OTHER, str(status)).inc()
-        self._seconds.labels(route).observe(_rounded(seconds))
+        self._requests.labels(route, method, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
 
     def text(self) -> bytes:
         """The counters in Prometheus' text format."""
@@ -276,7 +277,7 @@ class Forwarded(Guard):
 
 @dataclass(eq=False)
 class Counted(Guard):
-    """Counts the requests that pass.
+    """Counts the requests that pass, and gives each an id, which its answer and the lines of the log about it have.
 
     Attributes:
         metrics: The counters.
@@ -291,13 +292,19 @@ class Counted(Guard):
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                MutableHeaders(scope=message)["X-Request-Id"] = request_id
             await send(message)
 
-        try:
-            await self.app(scope, receive, seen)
-        finally:
-            template = getattr(scope.get("route"), "path", None)
-            self.metrics.count(template or _OTHER, scope["method"], status, time.perf_counter() - start)
+        with belonging(scope) as request_id:
+            try:
+                await self.app(scope, receive, seen)
+            finally:
+                template = getattr(scope.get("route"), "path", None) or _OTHER
+                method = scope["method"] if scope["method"] in _METHODS else _OTHER
+                seconds = _rounded(time.perf_counter() - start)
+                self.metrics.count(template, method, status, seconds)
+                told = {"method": method, "route": template, "status": status, "seconds": seconds}
+                REQUESTS.info("answered", extra={"fields": told})
 
 
 class SecurityHeaders(Guard):

@@ -178,7 +178,17 @@ def log_failure(error: BaseException) -> None:
     Example:
         >>> log_failure(ValueError("42 people"))
     """
-    _LOG.error("internal error: %s", "; because of ".join(_place(each) for each in _chain(error)))
+    _LOG.error("internal error: %s", kinds_of(error))
+
+
+def kinds_of(error: BaseException) -> str:
+    """The kinds of an error and of those behind it, and where each arose: no message, no value.
+
+    Example:
+        >>> kinds_of(ValueError("42 people"))
+        'builtins.ValueError'
+    """
+    return "; because of ".join(_place(each) for each in _chain(error))
 
 
 def _chain(error: BaseException) -> Iterable[BaseException]:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -201,6 +201,17 @@ class Cursors:
         """
         found = read(before=self.read(cursor, place), limit=limit + 1)
         return found[:limit], self.make(place, number(found[limit - 1])) if len(found) > limit else None
+
+    def listed(
+        self, place: Place, cursor: str | None, limit: int, entries: Sequence[_Entry], number: Callable[[_Entry], int]
+    ) -> tuple[list[_Entry], str | None]:
+        """The same of a list that is read whole: entries by their numbers, the largest first."""
+        newest = sorted(entries, key=number, reverse=True)
+
+        def read(before: int | None, limit: int) -> list[_Entry]:
+            return [each for each in newest if before is None or number(each) < before][:limit]
+
+        return self.page(place, cursor, limit, read, number)
 
     def make(self, place: Place, before: int) -> str:
         """A cursor.

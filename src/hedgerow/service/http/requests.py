@@ -11,7 +11,6 @@ from hedgerow.queries import MOST_OF_ONE
 from hedgerow.service.http.models import ApiModel, examples
 from hedgerow.service.http.tokens import DEFAULT_DAYS
 from hedgerow.service.sessions import MOST_CONFIDENCE
-from hedgerow.service.store import Role
 
 DATA_SET_NAME = r"^[a-z0-9_-]{1,40}$"
 PERSON_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}$"
@@ -348,7 +347,15 @@ class PersonRequest(ApiRequest):
     model_config = examples({"name": "ada", "role": "analyst"})
 
     name: PersonName
-    role: Role
+    role: Literal["custodian", "analyst"]
+
+
+class RoleRequest(ApiRequest):
+    """The role that a person shall have."""
+
+    model_config = examples({"role": "analyst"})
+
+    role: Literal["custodian", "analyst"]
 
 
 class TokenRequest(ApiRequest):

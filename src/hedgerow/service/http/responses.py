@@ -256,6 +256,7 @@ class SummaryListResponse(ApiResponse):
     """Data sets that the token opens."""
 
     datasets: list[SummaryResponse]
+    next: str | None = None
 
 
 AnswerResponse = Annotated[ServerAnswer, Explained(ServerAnswer)]
@@ -549,20 +550,28 @@ class GrantListResponse(ApiResponse):
     """Limits on one data set."""
 
     grants: list[GrantResponse]
+    next: str | None = None
 
 
 class PersonResponse(ApiResponse):
-    """A person who may have tokens."""
+    """A person who may have tokens; or may not, with the role 'removed'."""
 
     name: str
     role: Role
     created: datetime
 
 
+class RevokedResponse(ApiResponse):
+    """How many tokens were revoked."""
+
+    revoked: int
+
+
 class PersonListResponse(ApiResponse):
     """All people; for custodians of some data sets, those concerned with these."""
 
     people: list[PersonResponse]
+    next: str | None = None
 
 
 class TokenResponse(ApiResponse):
@@ -596,6 +605,7 @@ class TokenListResponse(ApiResponse):
     """All tokens; for custodians of some data sets, those that open no others."""
 
     tokens: list[TokenResponse]
+    next: str | None = None
 
 
 class UploadResponse(ApiResponse):

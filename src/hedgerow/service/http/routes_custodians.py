@@ -5,14 +5,24 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from hedgerow.errors import NotThereError
+from hedgerow.errors import ConflictError, NotThereError
 from hedgerow.service.http import problems, responses
 from hedgerow.service.http.admission import By, ForCustodians, Here, Operation, Service
 from hedgerow.service.http.request_parsing import Place
-from hedgerow.service.http.requests import Cursor, GrantRequest, Limit, Name, PersonRequest, TokenId, TokenRequest, Who
+from hedgerow.service.http.requests import (
+    Cursor,
+    GrantRequest,
+    Limit,
+    Name,
+    PersonRequest,
+    RoleRequest,
+    TokenId,
+    TokenRequest,
+    Who,
+)
 from hedgerow.service.http.tokens import Caller, check_may_have, end_of, new_token, people_in, person_in, tokens_in
 from hedgerow.service.sessions import ledger_file_of, ledger_of
-from hedgerow.service.store import Grant, Token
+from hedgerow.service.store import Grant, Person, Role, Token
 
 
 def get_ledger(name: Name, here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> responses.LedgerResponse:
@@ -30,11 +40,14 @@ def get_ledger_file(name: Name, here: Here, by: By) -> responses.LedgerFileRespo
     return responses.LedgerFileResponse(**ledger_file_of(here.store, here.data_set(name, by)))
 
 
-def list_grants(name: Name, here: Here, by: By) -> responses.GrantListResponse:
-    """Limits of people on a data set, and how much of them is used."""
-    names = {person.id: person.name for person in here.store.people()}
-    found = here.store.grants(here.data_set(name, by).id)
-    return responses.GrantListResponse(grants=[_grant(grant, names[grant.person]) for grant in found])
+def list_grants(
+    name: Name, here: Here, by: By, limit: Limit = 100, cursor: Cursor = None
+) -> responses.GrantListResponse:
+    """Limits of people on a data set, and how much of them is used; people who were added last come first."""
+    names, data_set = {person.id: person.name for person in here.store.people()}, here.data_set(name, by)
+    place, grants = Place("grants", data_set.id, by.person.id), here.store.grants(data_set.id)
+    found, after = here.cursors.listed(place, cursor, limit, grants, lambda each: each.person)
+    return responses.GrantListResponse(grants=[_grant(grant, names[grant.person]) for grant in found], next=after)
 
 
 def set_grant(name: Name, person: Who, asked: GrantRequest, here: Here, by: By) -> responses.GrantResponse:
@@ -48,9 +61,11 @@ def _grant(grant: Grant, person: str) -> responses.GrantResponse:
     return responses.GrantResponse(**asdict(grant) | {"person": person})
 
 
-def list_people(here: Here, by: By) -> responses.PersonListResponse:
-    """All people who may have tokens; with a token for some data sets, those concerned with these."""
-    return responses.PersonListResponse.model_validate({"people": people_in(here.store, by)})
+def list_people(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> responses.PersonListResponse:
+    """All people who may have tokens, newest first; with a token for some data sets, those concerned with these."""
+    place = Place("people", 0, by.person.id, by.token.id)
+    found, after = here.cursors.listed(place, cursor, limit, people_in(here.store, by), lambda each: each.id)
+    return responses.PersonListResponse.model_validate({"people": found, "next": after})
 
 
 def add_person(asked: PersonRequest, here: Here, by: By) -> responses.PersonResponse:
@@ -62,11 +77,43 @@ def add_person(asked: PersonRequest, here: Here, by: By) -> responses.PersonResp
     return responses.PersonResponse.model_validate(here.store.add_person(asked.name, asked.role, by=by.person.id))
 
 
-def list_tokens(here: Here, by: By) -> responses.TokenListResponse:
-    """Tokens, without their secrets; with a token for some data sets, those that open no others."""
+def set_role(person: Who, asked: RoleRequest, here: Here, by: By) -> responses.PersonResponse:
+    """Change the role of somebody else, with the tokens that there are too; one who was removed comes back.
+
+    This needs a token for all data sets.
+    """
+    return responses.PersonResponse.model_validate(_given_role(here, person, asked.role, by))
+
+
+def remove_person(person: Who, here: Here, by: By) -> None:
+    """Remove somebody else: all tokens are revoked, and no other can be made.
+
+    Questions and what they cost stay in the ledgers, and the name in the audit log. This needs a token for all data
+    sets.
+    """
+    _given_role(here, person, "removed", by)
+
+
+def _given_role(here: Service, name: str, role: Role, by: Caller) -> Person:
+    by.check_reaches_all()
+    if name == by.person.name:  # so there is always one custodian
+        raise ConflictError("nobody changes or removes themselves", remedy="ask another custodian")
+    return here.store.set_role(name, role, by=by.person.id)
+
+
+def revoke_tokens(person: Who, here: Here, by: By) -> responses.RevokedResponse:
+    """Revoke all tokens of a person permanently, in one step. This needs a token for all data sets."""
+    by.check_reaches_all()
+    return responses.RevokedResponse(revoked=here.store.revoke_all(person, by=by.person.id))
+
+
+def list_tokens(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> responses.TokenListResponse:
+    """Tokens, without their secrets, newest first; with a token for some data sets, those that open no others."""
     names = {person.id: person.name for person in here.store.people()}
-    found = [_token(token, names[token.person]) for token in tokens_in(here.store, by)]
-    return responses.TokenListResponse.model_validate({"tokens": found})
+    place, tokens = Place("tokens", 0, by.person.id, by.token.id), list(enumerate(tokens_in(here.store, by)))
+    found, after = here.cursors.listed(place, cursor, limit, tokens, lambda each: each[0])
+    told = [_token(token, names[token.person]) for _, token in found]
+    return responses.TokenListResponse.model_validate({"tokens": told, "next": after})
 
 
 def make_token(asked: TokenRequest, here: Here, by: By) -> responses.NewTokenResponse:
@@ -114,6 +161,7 @@ def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> 
     return responses.AuditResponse.model_validate({"entries": found, "head": head, "next": after})
 
 
+_OF_PEOPLE = (problems.NOT_THERE, problems.CONFLICT)
 OPERATIONS = (
     Operation("GET", "/v1/datasets/{name}/ledger", get_ledger, ForCustodians),
     Operation("GET", "/v1/datasets/{name}/ledger/file", get_ledger_file, ForCustodians),
@@ -121,6 +169,9 @@ OPERATIONS = (
     Operation("PUT", "/v1/datasets/{name}/grants/{person}", set_grant, ForCustodians),
     Operation("GET", "/v1/people", list_people, ForCustodians),
     Operation("POST", "/v1/people", add_person, ForCustodians, 201, problems=(problems.CONFLICT,)),
+    Operation("PUT", "/v1/people/{person}", set_role, ForCustodians, problems=_OF_PEOPLE),
+    Operation("DELETE", "/v1/people/{person}", remove_person, ForCustodians, 204, problems=_OF_PEOPLE),
+    Operation("DELETE", "/v1/people/{person}/tokens", revoke_tokens, ForCustodians, problems=_OF_PEOPLE),
     Operation("GET", "/v1/tokens", list_tokens, ForCustodians),
     Operation("POST", "/v1/tokens", make_token, ForCustodians, 201, problems=(problems.NOT_THERE,)),
     Operation("DELETE", "/v1/tokens/{id}", revoke_token, ForCustodians, 204, problems=(problems.NOT_THERE,)),

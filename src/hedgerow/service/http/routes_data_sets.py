@@ -21,17 +21,19 @@ from hedgerow.domain import (
     ignored_in_words,
     parsed_text,
 )
-from hedgerow.errors import DataError, DomainError, ReleaseError
+from hedgerow.errors import ConflictError, DataError, DomainError, ReleaseError
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, budget_of_persons, split_budget
 from hedgerow.queries import Neighbours
 from hedgerow.release import LEFT_OUT
 from hedgerow.service.http import problems
 from hedgerow.service.http.admission import By, ForCustodians, ForTokens, Here, Operation, Service
-from hedgerow.service.http.request_parsing import parse_json
+from hedgerow.service.http.request_parsing import Place, parse_json
 from hedgerow.service.http.requests import (
     BudgetRequest,
+    Cursor,
     DomainRequest,
     FileName,
+    Limit,
     Name,
     OptionsRequest,
     PlanRequest,
@@ -51,7 +53,7 @@ from hedgerow.service.http.responses import (
     UploadResponse,
 )
 from hedgerow.service.http.tokens import Caller
-from hedgerow.service.http.uploads import taken
+from hedgerow.service.http.uploads import reads, removed, taken
 from hedgerow.service.sessions import check_share, domain_of, persons_in, spending_of, summary_of, usual_share
 from hedgerow.service.store import DataSet, Registration
 
@@ -60,12 +62,13 @@ _LISTED = 1000
 """Most values of an attribute whose labels are all listed."""
 
 
-def list_data_sets(here: Here, by: By) -> SummaryListResponse:
-    """The data sets that the token opens."""
-    found = [data_set for data_set in here.store.data_sets() if by.token.reaches(data_set.name)]
-    return SummaryListResponse(
-        datasets=[SummaryResponse(**summary_of(here.store, data_set, by.person)) for data_set in found]
-    )
+def list_data_sets(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> SummaryListResponse:
+    """The data sets that the token opens, newest first."""
+    opened = [data_set for data_set in here.store.data_sets() if by.token.reaches(data_set.name)]
+    place = Place("datasets", 0, by.person.id, by.token.id)
+    found, after = here.cursors.listed(place, cursor, limit, opened, lambda each: each.id)
+    told = [SummaryResponse(**summary_of(here.store, data_set, by.person)) for data_set in found]
+    return SummaryListResponse(datasets=told, next=after)
 
 
 def check_domain(asked: DomainRequest) -> DomainResponse:
@@ -167,9 +170,11 @@ def open_data_set(name: Name, here: Here, by: By) -> DetailResponse:
 
 
 def discard_data_set(name: Name, here: Here, by: By) -> None:
-    """Discard a data set that was never opened; its name is free again.
+    """Discard a data set that was never opened, whose name is free again; or delete one that is closed.
 
-    What it spent stays in the audit log and in the store's ledger, and in the server's register if there is one.
+    The hypothesis, the answers and the conditions that were asked are deleted. What was spent stays in the audit log
+    and in the store's ledger, and in the server's register if there is one. The name of a data set that was open is not
+    used again: tokens that name it would open another table. The private table stays where it is.
     """
     here.workers.discard(here.data_set(name, by), by=by.person)
 
@@ -279,6 +284,18 @@ async def upload_file(file: FileName, request: Request, here: Here, by: By) -> U
     return UploadResponse(name=file, bytes=size)
 
 
+def delete_file(file: FileName, here: Here, by: By) -> None:
+    """Delete a table from the server's data folder, unless a data set that is not closed reads it."""
+    by.check_reaches_all()
+    open_ones = [each for each in here.store.data_sets() if each.status != "closed"]
+    readers = [each.name for each in open_ones if reads(each.registration.source, file)]
+    if readers:
+        raise ConflictError(f"{file} is read by {', '.join(readers)}", remedy="close that first")
+    removed(here.settings.data_folder / file)
+    here.store.note(by.person.id, "delete upload", file)
+
+
+_OF_FILES = (problems.CONFLICT, problems.NOT_THERE)
 OPERATIONS = (
     Operation("GET", "/v1/datasets", list_data_sets, ForTokens),
     Operation(
@@ -307,4 +324,5 @@ OPERATIONS = (
             "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
         },
     ),
+    Operation("DELETE", "/v1/files/{file}", delete_file, ForCustodians, 204, problems=_OF_FILES),
 )

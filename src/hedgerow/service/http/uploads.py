@@ -4,14 +4,15 @@ import fcntl
 import logging
 import os
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from pathlib import Path
-from typing import IO
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
 
 import anyio.to_thread
 
-from hedgerow.errors import ConflictError, InvalidRequestError, StoreError
+from hedgerow.errors import ConflictError, InvalidRequestError, NotThereError, StoreError
 
 _LOG = logging.getLogger("hedgerow.service")
 _HIDDEN = ".upload-"
@@ -82,6 +83,32 @@ def sweep(folder: Path) -> None:
                 _remove(each)
         except OSError as error:
             _LOG.warning("%s is left of an upload, with private rows, and cannot be removed: %s", each, error.strerror)
+
+
+def reads(source: Mapping[str, Any], name: str) -> bool:
+    """Whether a data set's source names a file of the data folder, or may: patterns and databases count.
+
+    Example:
+        >>> reads({"place": "visits-*.csv"}, "visits-1.csv"), reads({"place": "a.csv", "warm": "b.release"}, "a.csv.gz")
+        (True, False)
+    """
+    places = [PurePosixPath(str(source[key])).name for key in ("place", "warm") if source.get(key)]
+    return any(place in ("", name) or fnmatchcase(name, place) for place in places)  # the folder itself has no name
+
+
+def removed(file: Path) -> None:
+    """Delete an upload.
+
+    Raises:
+        NotThereError: There is no such file.
+        StoreError: It cannot be deleted.
+    """
+    try:
+        if not file.is_file():
+            raise NotThereError(f"there is no file {file.name!r}", remedy="see the source of the data set")
+        file.unlink()
+    except OSError as error:
+        raise StoreError("the file cannot be deleted", remedy="let the server's user write to its folder") from error
 
 
 def _remove(cut_off: Path) -> None:

@@ -1,12 +1,14 @@
 /** Answers: one as a card, many as a table, all as a file; and where each came from. */
 
-import { at, get, save } from "./api.js";
+import { at } from "./api.js";
+import { save } from "./file.js";
 import { sectionHead } from "./dataset.js";
 import { choice, fill, h, table } from "./dom.js";
 import { atMost, count, csv, many, moment, percent, sentence, share } from "./format.js";
 import { commonScale, intervalDrawing, intervalText } from "./interval.js";
+import { asksForGroups } from "./groups.js";
 import { attempt } from "./problems.js";
-import { everyPage, pages } from "./paging.js";
+import { byName, everyPage, pages } from "./paging.js";
 
 /** @type {Record<string, [string, string]>} What sources are called, and what they mean. */
 const SOURCES = {
@@ -62,18 +64,42 @@ function charged(answer, summary) {
  * @param {{times?: boolean, people?: boolean}} [shown]
  */
 export function answerTable(answers, summary, { times = true, people = false } = {}) {
+  const tail = (/** @type {import("./api.js").Answer} */ answer) => [...(times ? [h("time", { datetime: answer.at }, moment(answer.at))] : []), ...(people ? [answer.person ?? ""] : [])];
   const scale = commonScale(answers.filter((answer) => !answer.counts));
   const columns = [
     { title: "Condition", class: "wide" }, { title: "Answer", class: "n strong" }, { title: "Interval", class: "drawn" },
     { title: "Source" }, { title: `Charged (${summary.unit})`, class: "n" },
     ...(times ? [{ title: "When", class: "when" }] : []), ...(people ? [{ title: "Person" }] : []),
   ];
-  return table("Answers, newest first", columns, answers.map((answer) => [
+  return table("Answers, newest first", columns, statements(answers).map(([answer, ...others]) => (others.length ? [...taken([answer, ...others], summary), ...tail(answer)] : [
     question(answer), answer.counts ? h("span", { class: "quiet" }, many(answer.counts, "count")) : h("span", { title: String(answer.value) }, count(answer.value)),
     answer.counts ? "" : [intervalDrawing(answer, scale), h("span", { class: "interval-small" }, intervalText(answer), answer.confidence !== null && h("span", { class: "quiet" }, ` (${percent(answer.confidence)})`))],
     sourceOf(answer), answer.charged > 0 ? atMost(answer.charged) : "0",
-    ...(times ? [h("time", { datetime: answer.at }, moment(answer.at))] : []), ...(people ? [answer.person ?? ""] : []),
-  ]), "answers");
+    ...tail(answer),
+  ])), "answers");
+}
+
+/**
+ * Answers that one statement led to, one after the other, stand together.
+ * @param {import("./api.js").Answer[]} answers @returns {import("./api.js").Answer[][]}
+ */
+function statements(answers) {
+  /** @type {import("./api.js").Answer[][]} */
+  const found = [];
+  for (const answer of answers) {
+    const last = found.at(-1);
+    if (last && answer.sql && asksForGroups(answer.sql) && last[0].sql === answer.sql && last[0].person === answer.person) last.push(answer);
+    else found.push([answer]);
+  }
+  return found;
+}
+
+/** What a statement took. @param {import("./api.js").Answer[]} answers @param {import("./api.js").Summary} summary */
+function taken(answers, summary) {
+  const charges = answers.map((answer) => answer.charged).filter((charge) => charge > 0);
+  const sum = charges.reduce((whole, charge) => whole + charge, 0);
+  return [h("code", { class: "where" }, answers[0].sql), h("span", { class: "quiet" }, many(answers.length, "question")), "",
+    many(charges.length, "correction"), sum > 0 ? [atMost(sum), h("span", { class: "quiet" }, ` ${share(sum, summary.limit, true)}`)] : "0"];
 }
 
 /** What every source means, for those who want to know before they ask. */
@@ -87,7 +113,7 @@ export function legend() {
 export async function answersSection(place, app, { name, detail }) {
   const said = h("div", {});
   const list = h("div", {});
-  const people = app.custodian ? (await get("people")).people.map((/** @type {any} */ each) => [each.name, each.name]) : [];
+  const people = app.custodian ? byName(await everyPage("people", "people")).map((/** @type {any} */ each) => [each.name, each.name]) : [];
   const person = choice([["", "everybody"], ...people], "");
   const query = () => ({ person: person.value });
   const button = h("button", { type: "button", class: "button" }, "Download all as CSV");

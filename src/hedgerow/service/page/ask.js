@@ -1,20 +1,21 @@
 /** Asking: the builder, the question beside it, the latest answer, and the recent ones. */
 
-import { at, get } from "./api.js";
+import { at, get, post } from "./api.js";
 import { answerTable, latest, legend, spoken } from "./answers.js";
-import { builder } from "./builder.js";
+import { builder, shapes } from "./builder.js";
 import { askable } from "./conditions.js";
 import { sectionHead } from "./dataset.js";
 import { announce, fill, h } from "./dom.js";
 import { draftOf } from "./draft.js";
-import { atMost, share } from "./format.js";
-import { groupsOf, spokenGroups } from "./groups.js";
+import { atMost, many, share } from "./format.js";
+import { asksForGroups, groupsOf, spokenGroups } from "./groups.js";
 import { usedUp } from "./gauge.js";
 import { refused } from "./problems.js";
 import { questionForm, questionText } from "./question.js";
 import { firstUse, term } from "./terms.js";
 
 const RECENT = 20;
+const PAUSE = 400;
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
 export async function askSection(place, app, dataSet) {
@@ -47,10 +48,13 @@ export async function askSection(place, app, dataSet) {
   });
   fill(price, priceOf(dataSet.detail));
   if (draft.last) fill(result, latest(draft.last, dataSet.detail));
-  fill(place, sectionHead("How many records meet these conditions?", how()), firstUse(dataSet.detail),
+  const toldFor = foretold(price, dataSet, draft);
+  const changed = () => { text.write(); toldFor(); };
+  text.area.addEventListener("input", toldFor);
+  fill(place, sectionHead("What do you want to know?", how()), firstUse(dataSet.detail), result,
     h("div", { class: "two" },
-      h("div", {}, text.aside, h("div", {}, builder(askable(dataSet.detail), draft.conditions, text.write))),
-      h("div", { class: "beside" }, form, said, result)),
+      h("div", {}, text.aside, h("div", {}, shapes(askable(dataSet.detail), draft.shape, changed), builder(askable(dataSet.detail), draft.conditions, changed))),
+      h("div", { class: "beside" }, form, said)),
     h("h3", {}, "Your recent answers"), legend(), past);
   await showRecent();
 }
@@ -63,6 +67,32 @@ const how = () => ["The server answers from its ", ...term("hypothesis"), ". Whe
 async function renew({ name, changed }) {
   const summary = await get(at(name)).catch(() => null);
   if (summary) changed(summary);
+}
+
+/**
+ * Says what a statement that leads to several questions takes at most, while it is entered and before it is asked.
+ * @param {HTMLElement} price @param {import("./dataset.js").DataSet} dataSet @param {import("./draft.js").Draft} draft
+ */
+function foretold(price, { name, detail }, draft) {
+  let wait = 0;
+  let last = "";
+  return () => {
+    clearTimeout(wait);
+    const sql = draft.text.trim();
+    if (sql === last) return;
+    last = sql;
+    if (!asksForGroups(sql)) { fill(price, priceOf(detail)); return; }
+    wait = window.setTimeout(async () => {
+      const told = await post(`${at(name)}/price`, { sql }).catch(() => null);
+      if (sql === last) fill(price, told && mostOf(told));
+    }, PAUSE);
+  };
+}
+
+/** @param {{price: {questions: number, corrections: number, cost: number, unit: string}, dataset: import("./api.js").Summary}} told */
+function mostOf({ price: { questions, corrections, cost, unit }, dataset }) {
+  const paid = cost > 0 ? `, up to ${share(cost, dataset.limit, true)} of the budget (${atMost(cost)} ${unit})` : "";
+  return `Up to ${many(questions, "question")}, up to ${many(corrections, "correction")}${paid}.`;
 }
 
 /** What a look at the data may cost; nothing where there are no more. @param {import("./api.js").Summary} summary */

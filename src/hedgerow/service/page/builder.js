@@ -1,7 +1,7 @@
 /** The query builder: conditions on attributes, joined by "and". */
 
 import { clause, fresh, mistake, named, specials } from "./conditions.js";
-import { choice, fill, freshId, h, tick } from "./dom.js";
+import { choice, field, fill, freshId, h, tick } from "./dom.js";
 import { kindOf } from "./attributes.js";
 import { valueList } from "./values.js";
 
@@ -22,7 +22,7 @@ export function builder(attributes, conditions, onChange) {
   }
 
   function show() {
-    const empty = h("p", { class: "empty" }, "No condition yet: this counts all records.");
+    const empty = h("p", { class: "empty" }, "No condition yet: this is about all records.");
     fill(list, conditions.length ? conditions.map((condition) => card(named(attributes, condition.name), condition, onChange, () => drop(condition))) : empty);
     offer();
   }
@@ -44,6 +44,26 @@ export function builder(attributes, conditions, onChange) {
   });
   show();
   return h("div", { class: "builder" }, list, adder);
+}
+
+/**
+ * What is asked for: a count, or a figure of a numeric attribute; of all, or for each value of an attribute.
+ * @param {import("./api.js").Attribute[]} attributes @param {import("./draft.js").Shape} shape Changed in place. @param {() => void} onChange
+ */
+export function shapes(attributes, shape, onChange) {
+  const numeric = attributes.filter((attribute) => attribute.kind !== "categorical").map(({ name }) => name);
+  const measures = [["count", "number of records"], ...(numeric.length ? [["avg", "average"], ["median", "median"], ["sum", "sum"]] : [])];
+  const measure = choice(measures, shape.measure);
+  const of = choice(numeric.map((name) => [name, name]), shape.of || numeric[0]);
+  const by = choice([["", "all together"], ...attributes.map(({ name }) => [name, name])], shape.by);
+  const which = field("of", of);
+  const changed = () => {
+    which.hidden = measure.value === "count";
+    Object.assign(shape, { measure: measure.value, of: measure.value === "count" ? "" : of.value, by: by.value });
+  };
+  for (const each of [measure, of, by]) each.addEventListener("change", () => { changed(); onChange(); });
+  changed();
+  return h("div", { class: "row-form shapes" }, field("Show", measure), which, field("For each", by));
 }
 
 /**

@@ -54,12 +54,14 @@ export function mistake(attribute, condition) {
 
 /**
  * The whole question.
- * @param {string} name Of the data set. @param {Attribute[]} attributes @param {Condition[]} conditions @returns {string}
+ * @param {string} name Of the data set. @param {Attribute[]} attributes @param {Condition[]} conditions
+ * @param {import("./draft.js").Shape} shape @returns {string}
  */
-export function statement(name, attributes, conditions) {
+export function statement(name, attributes, conditions, { measure, of, by }) {
   const clauses = conditions.map((condition) => clause(named(attributes, condition.name), condition)).filter(Boolean);
   const where = clauses.length ? `\nWHERE ${clauses.join("\n  AND ")}` : "";
-  return `SELECT COUNT(*)\nFROM ${quotedName(name)}${where}`;
+  const what = measure === "count" || !of ? "COUNT(*)" : `${measure.toUpperCase()}(${quotedName(of)})`;
+  return `SELECT ${by ? `${quotedName(by)}, ` : ""}${what}\nFROM ${quotedName(name)}${where}${by ? `\nGROUP BY ${quotedName(by)}` : ""}`;
 }
 
 /** All that a question may be about: attributes, and what follows from them. @param {import("./api.js").Detail} detail @returns {Attribute[]} */

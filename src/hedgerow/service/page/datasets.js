@@ -1,14 +1,14 @@
 /** The list of data sets. */
 
-import { get } from "./api.js";
 import { h, fill } from "./dom.js";
 import { count, spentOf } from "./format.js";
 import { bar, status } from "./gauge.js";
+import { byName, everyPage } from "./paging.js";
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app */
 export async function dataSetsView(place, app) {
-  /** @type {{datasets: import("./api.js").Summary[]}} */
-  const { datasets } = await get("datasets");
+  /** @type {import("./api.js").Summary[]} */
+  const datasets = byName(await everyPage("datasets", "datasets"));
   fill(place, h("h1", { tabindex: "-1" }, "Data sets"),
     datasets.length ? h("ul", { class: "sets" }, datasets.map(entry)) : nothing(app));
 }

@@ -4,8 +4,10 @@ import { Problem, ask, freshKey } from "./api.js";
 import { mistake, named } from "./conditions.js";
 
 /**
+ * @typedef {{measure: "count" | "avg" | "median" | "sum", of: string, by: string}} Shape What is asked for: of which attribute, and for each value of which.
  * @typedef {object} Draft What is being entered.
  * @property {import("./conditions.js").Condition[]} conditions
+ * @property {Shape} shape
  * @property {string} text The SQL.
  * @property {boolean} byHand Whether it was edited.
  * @property {string} confidence
@@ -15,7 +17,7 @@ import { mistake, named } from "./conditions.js";
 
 /** What was entered before, or nothing yet. @param {any} kept Changed in place. @returns {Draft} */
 export function draftOf(kept) {
-  return Object.assign(kept, { conditions: [], text: "", confidence: "0.95", byHand: false, pending: null, ...kept });
+  return Object.assign(kept, { conditions: [], shape: { measure: "count", of: "", by: "" }, text: "", confidence: "0.95", byHand: false, pending: null, ...kept });
 }
 
 /** What keeps a question from being sent; empty if nothing does. @param {Draft} draft @param {import("./api.js").Attribute[]} attributes */

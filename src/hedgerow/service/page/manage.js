@@ -1,9 +1,10 @@
 /** What a custodian sets about one data set: limits of analysts, and its end. */
 
-import { at, get, post, put, remove } from "./api.js";
+import { at, post, put, remove } from "./api.js";
 import { sectionHead } from "./dataset.js";
 import { announce, choice, confirmed, field, fill, h, table } from "./dom.js";
 import { amount, atMost, count, moment } from "./format.js";
+import { byName, everyPage } from "./paging.js";
 import { attempt, onSubmit } from "./problems.js";
 
 const MEBIBYTE = 2 ** 20;
@@ -12,7 +13,8 @@ const COLUMNS = [{ title: "Person" }, { title: "Questions", class: "n" }, { titl
 /** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
 export async function manageSection(place, app, dataSet) {
   const { name, detail } = dataSet;
-  const [{ people }, { grants }] = await Promise.all([get("people"), get(`${at(name)}/grants`)]);
+  const granted = () => everyPage(`${at(name)}/grants`, "grants");
+  const [people, grants] = await Promise.all([everyPage("people", "people").then(byName), granted()]);
   const list = h("div", {});
   const show = (/** @type {any[]} */ given) => fill(list, given.length
     ? table("Limits of analysts", COLUMNS, given.map((grant) => limits(grant, detail.unit)))
@@ -22,7 +24,7 @@ export async function manageSection(place, app, dataSet) {
     h("h3", {}, "Limits"), h("p", { class: "lead" }, "How many questions an analyst may ask, how much of the budget they may cost, and how much "
       + "room their answers may take in the server's store. When a share of the budget is used up, the hypothesis alone answers."
       + (detail.price === null ? "" : ` An answer from the data costs ${atMost(detail.price)} ${detail.unit}; the whole budget is ${atMost(detail.limit)} ${detail.unit}.`)),
-    list, limitForm(name, detail, people, async () => show((await get(`${at(name)}/grants`)).grants)),
+    list, limitForm(name, detail, people, async () => show(await granted())),
     detail.source && [h("h3", {}, "Where the table is"), h("dl", { class: "pairs" }, Object.entries({ ...detail.source, registered: moment(detail.created) })
       .filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
       .map(([key, value]) => h("div", {}, h("dt", {}, key.replaceAll("_", " ")), h("dd", {}, typeof value === "string" ? value : JSON.stringify(value)))))],
@@ -77,15 +79,27 @@ function opening({ name, detail, changed }) {
   return h("div", {}, h("h3", {}, "Opening"), h("p", { class: "lead" }, `The data set is not open yet. To open it costs ${price}.`), again, " ", away, said);
 }
 
+/** @param {{name: string, detail: import("./api.js").Detail}} dataSet */
+function deleting({ name, detail }) {
+  const [said, button] = [h("div", {}), h("button", { type: "button", class: "button danger" }, "Delete it\u2026")];
+  button.addEventListener("click", () => attempt(button, said, async () => {
+    if (!await confirmed(`Delete ${detail.title || name}?`, "Its hypothesis and all answers are gone then. What it spent stays in the audit log. Its name cannot be used again.", "Delete permanently")) return;
+    await remove(at(name));
+    announce("The data set is deleted.");
+    location.hash = "#/";
+  }));
+  return h("div", {}, h("h3", {}, "Delete"), h("p", { class: "lead" }, "This data set is closed: the hypothesis answers alone. To delete it leaves nothing but what it spent."), button, said);
+}
+
 /** @param {import("./dataset.js").DataSet} dataSet */
 function closing({ name, detail, changed }) {
-  if (detail.status === "closed") return h("p", { class: "quiet" }, "This data set is closed.");
+  if (detail.status === "closed") return deleting({ name, detail });
   const [said, button] = [h("div", {}), h("button", { type: "button", class: "button danger" }, "Close this data set\u2026")];
   const part = h("div", {}, h("h3", {}, "Close"), h("p", { class: "lead" }, "The table is not looked at again. The hypothesis, the answers and the ledger stay."), button, said);
   button.addEventListener("click", () => attempt(button, said, async () => {
     if (!await confirmed(`Close ${detail.title || name}?`, "This cannot be undone: what is left of its budget cannot be spent any more.", "Close permanently")) return;
     changed(await post(`${at(name)}/close`, {}));
-    fill(part, h("p", { class: "quiet" }, "This data set is closed."));
+    fill(part, deleting({ name, detail }));
     announce("The data set is closed.");
   }));
   return part;

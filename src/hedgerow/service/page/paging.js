@@ -31,9 +31,9 @@ export async function pages(place, path, key, query, shown, empty) {
 
 /**
  * The whole list.
- * @param {string} path @param {string} key @param {Record<string, any>} query @returns {Promise<any[]>}
+ * @param {string} path @param {string} key @param {Record<string, any>} [query] @returns {Promise<any[]>}
  */
-export async function everyPage(path, key, query) {
+export async function everyPage(path, key, query = {}) {
   const entries = [];
   for (let cursor = ""; ;) {
     const reply = await get(path, { ...query, limit: PAGE, cursor });
@@ -42,3 +42,6 @@ export async function everyPage(path, key, query) {
     cursor = reply.next;
   }
 }
+
+/** @template {{name: string}} T @param {T[]} entries @returns {T[]} */
+export const byName = (entries) => entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));

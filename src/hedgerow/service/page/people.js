@@ -1,12 +1,13 @@
 /** People and their tokens, for custodians. */
 
-import { get, post, remove } from "./api.js";
+import { post, put, remove } from "./api.js";
 import { announce, choice, confirmed, field, fill, h, table, tick } from "./dom.js";
 import { moment } from "./format.js";
+import { byName, everyPage } from "./paging.js";
 import { letIn } from "./presets.js";
 import { alarm, attempt, onSubmit } from "./problems.js";
 
-const PEOPLE = [{ title: "Name" }, { title: "Role" }, { title: "Since", class: "when" }];
+const PEOPLE = [{ title: "Name" }, { title: "Role" }, { title: "Since", class: "when" }, { title: "" }];
 const TOKENS = [{ title: "Token" }, { title: "Person" }, { title: "Data sets", class: "wide" }, { title: "Note", class: "wide" }, { title: "Good until", class: "when" }, { title: "" }];
 
 const LEAD = "Custodians may do everything. Analysts ask the data sets that their tokens open.";
@@ -18,10 +19,10 @@ export async function peopleView(place, app) {
   const [people, tokens, makers] = [h("div", {}), h("div", {}), h("div", {})];
 
   async function refresh() {
-    const [known, made, sets] = await Promise.all([get("people"), get("tokens"), get("datasets")]);
-    fill(people, table("People", PEOPLE, known.people.map((/** @type {any} */ each) => [each.name, each.role, moment(each.created)])));
-    fill(tokens, made.tokens.length ? table("Tokens", TOKENS, made.tokens.map((/** @type {any} */ each) => row(each, refresh))) : h("p", { class: "empty" }, "No tokens yet."));
-    return [known.people, sets.datasets];
+    const [known, made, sets] = await Promise.all([everyPage("people", "people").then(byName), everyPage("tokens", "tokens"), everyPage("datasets", "datasets").then(byName)]);
+    fill(people, table("People", PEOPLE, known.map((/** @type {any} */ each) => personRow(app, each, refresh))));
+    fill(tokens, made.length ? table("Tokens", TOKENS, made.map((/** @type {any} */ each) => row(each, refresh))) : h("p", { class: "empty" }, "No tokens yet."));
+    return [known, sets];
   }
 
   const [known, sets] = await refresh();
@@ -34,6 +35,28 @@ export async function peopleView(place, app) {
       app.whole && [h("h3", {}, "Add a person"), personForm(async (name) => maker((await refresh())[0], name))],
       h("h3", {}, "Make a token"), makers),
     h("h2", {}, "People"), people, h("h2", {}, "Tokens"), tokens);
+}
+
+/** @param {import("./main.js").App} app @param {any} person @param {() => Promise<any>} refresh */
+function personRow(app, { name, role, created }, refresh) {
+  const said = h("div", {});
+  /** @param {string} word @param {string} told @param {() => Promise<any>} run */
+  const act = (word, told, run) => {
+    const button = h("button", { type: "button", class: "link danger-text", "aria-label": `${word} ${name}` }, word);
+    button.addEventListener("click", () => attempt(button, said, async () => {
+      if (!await confirmed(`${word} ${name}?`, told, word)) return;
+      await run();
+      announce(`${name}: done.`);
+      await refresh();
+    }));
+    return button;
+  };
+  const at = `people/${encodeURIComponent(name)}`;
+  const other = role === "analyst" ? "custodian" : "analyst";
+  const mine = !app.whole || name === app.me.person;
+  return [name, role, moment(created), mine ? "" : [
+    act(`Make ${other}`, other === "custodian" ? "Custodians may do everything. This holds for the tokens that there are, too." : "Analysts ask the data sets that their tokens open.", () => put(at, { role: other })), " ",
+    role !== "removed" && act("Remove", "All their tokens are revoked. What they asked, and what it cost, stays.", () => remove(at)), said]];
 }
 
 /** @param {(name: string) => Promise<void>} done */
@@ -57,7 +80,7 @@ function personForm(done) {
  * @param {string} chosen Whose token it will be.
  */
 function tokenForm(app, known, sets, refresh, chosen) {
-  const people = known.filter((each) => app.whole || each.role === "analyst" || each.name === app.me.person);
+  const people = known.filter((each) => each.role !== "removed" && (app.whole || each.role === "analyst" || each.name === app.me.person));
   const person = choice(people.map((each) => [each.name, each.name === each.role ? each.name : `${each.name} (${each.role})`]), chosen || (people.find((each) => each.role === "analyst") ?? people[0])?.name);
   const every = h("input", { type: "checkbox" });
   const boxes = sets.map((set) => h("input", { type: "checkbox", value: set.name }));

@@ -48,7 +48,7 @@ export function letIn(app, known, sets, shown, refresh) {
     const has = people.get(name);
     if (!name) return "Say who it is.";
     if (has === undefined && !app.whole) return `Nobody here is called ${name}. A custodian of all data sets adds people.`;
-    if (has !== undefined && has !== role) return `${name} is a${has === "analyst" ? "n" : ""} ${has}, and roles do not change. Take another name.`;
+    if (has !== undefined && has !== role) return `${name} ${has === "removed" ? "was removed" : `is ${has === "analyst" ? "an" : "a"} ${has}`}. Change the role in the list below, or take another name.`;
     return everything || chosen.length ? "" : "Choose at least one data set.";
   }
 

@@ -16,7 +16,7 @@ export function questionText({ name, detail }, draft) {
   const aside = h("p", { class: "aside" }, "Set aside while the text is edited by hand.");
 
   function write() {
-    if (!draft.byHand) draft.text = statement(name, askable(detail), draft.conditions);
+    if (!draft.byHand) draft.text = statement(name, askable(detail), draft.conditions, draft.shape);
     area.value = draft.text;
     const back = h("button", { type: "button", class: "link", on: { click: takeBack } }, "Go back to the builder");
     fill(note, draft.byHand && h("p", {}, "Edited by hand: the text is asked as it is, whatever the builder shows. ", back));

@@ -1,6 +1,7 @@
 /** Synthetic records of the hypothesis, as a file. */
 
-import { at, download, save } from "./api.js";
+import { at, download } from "./api.js";
+import { save } from "./file.js";
 import { sectionHead } from "./dataset.js";
 import { announce, choice, field, fill, h } from "./dom.js";
 import { count } from "./format.js";

@@ -152,13 +152,13 @@ class SessionRepository:
             self._status = "opening"
 
     def discard(self, person: int | None) -> None:
-        """Discard the data set before anyone was answered about it; what is held is lost. To be called alone.
+        """Discard the data set, unless it is open; what is held is lost. To be called alone.
 
         Args:
             person: Number of the custodian who wants it.
 
         Raises:
-            ConflictError: Its session has begun.
+            ConflictError: It is open.
             StoreError: The store cannot be read or written.
         """
         self._opened = None

@@ -111,6 +111,11 @@ class SessionWorker:
         self._put(call)
         return cast("T", call.done.result())
 
+    @property
+    def waiting(self) -> int:
+        """Requests that wait, about."""
+        return self._inbox.qsize() + len(self._waiting)
+
     def close(self) -> None:
         """Finish what has begun, and end the thread."""
         with self._door:

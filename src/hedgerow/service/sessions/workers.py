@@ -179,7 +179,7 @@ class SessionWorkers:
         """
         new = keeping_learnt(within_filter(new), self.folder)
         domain, budget = check_registration(new, self.folder)
-        if new.name in {known.name for known in self._store.data_sets()}:
+        if new.name in self._store.points():  # those that were deleted among them
             raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")
         fits = partial(check_partition, new)
         fits(self._store.data_sets())
@@ -210,10 +210,10 @@ class SessionWorkers:
         return self._store.data_set(data_set.name)
 
     def discard(self, data_set: DataSet, *, by: Person) -> None:
-        """Discard a data set that no one was answered about; its name is free again, and its ledger stays in the store.
+        """Discard a data set that is not open; its ledger stays in the store. See `Store.discard`.
 
         Raises:
-            ConflictError: Its session has begun.
+            ConflictError: It is open.
             StoreError: The store cannot be read or written.
         """
         self._worker(data_set).worker.manage(lambda repository: repository.discard(by.id))
@@ -331,6 +331,11 @@ class SessionWorkers:
         opened, release = self._release(data_set, person)
         with opened.drawing:
             return release.sample(n)
+
+    def waiting(self) -> dict[int, int]:
+        """Requests that wait in this process, by the number of each data set that it works for."""
+        with self._lock:
+            return {number: each.worker.waiting for number, each in self._open.items()}
 
     def close(self) -> None:
         """Finish what has begun, and end all workers."""

@@ -20,4 +20,4 @@ from .schema import (
     question_digest as question_digest,
     to_json as to_json,
 )
-from .store import Store as Store
+from .store import Store as Store, upgrade as upgrade

@@ -12,12 +12,16 @@ from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import psycopg
-from sqlalchemy import Connection, Engine, Table, select
+from sqlalchemy import Connection, Engine, Table, insert
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError, StatementError, TimeoutError
 
 from hedgerow.errors import ConflictError, HedgerowError, NotThereError, StoreBusyError, StoreError, raise_alone
+from hedgerow.service.store.schema import SECRETS
 from hedgerow.system import alone_with
+
+ROOM = 2**20
+"""Bytes of a rehearsal."""
 
 Insert = postgresql.Insert | sqlite.Insert
 """An INSERT that may say what happens if the row is there."""
@@ -121,10 +125,23 @@ class Database(ABC):
             "another process has held the lock for too long", remedy="try again in a moment", place=self.place
         )
 
-    def ping(self) -> None:
-        """Check that it answers."""
-        with self.reading() as connection:
-            connection.execute(select(1))
+    def rehearse(self) -> None:
+        """Write a mebibyte, and take it back.
+
+        Raises:
+            StoreError: It may not be written, or has no room; see `translating`.
+        """
+        with translating(self.place), self._turn(), self._writes.begin() as connection:
+            connection.execute(insert(SECRETS), {"name": "rehearsal", "value": os.urandom(ROOM)})
+            connection.rollback()
+
+    @abstractmethod
+    def size(self) -> int:
+        """Bytes that it takes on the disk.
+
+        Raises:
+            StoreError: See `translating`.
+        """
 
     def close(self) -> None:
         """Close idle connections."""

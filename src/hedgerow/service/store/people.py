@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, insert, select, update
 
 from hedgerow.errors import ConflictError, NotThereError, QuotaError
-from hedgerow.service.store.repository import Repository, audited, now, record_of
+from hedgerow.service.store.repository import Repository, Writing, audited, now, record_of
 from hedgerow.service.store.schema import (
     DATA_SETS,
     GRANTS,
@@ -58,7 +58,8 @@ class People(Repository):
         with self._writing() as writing:
             number = writing.connection.scalar(statement, row)
             if number is None:
-                raise ConflictError(f"there is a person named {name!r} already", remedy="choose another name")
+                remedy = "choose another name; one who was removed comes back by a new role"
+                raise ConflictError(f"there is a person named {name!r} already", remedy=remedy)
             audited(writing, by, "add person", name, {"role": role})
         return Person(number, **row)
 
@@ -90,14 +91,17 @@ class People(Repository):
 
         Raises:
             ConflictError: There is a token of this id.
-            NotThereError: There is no such person.
+            NotThereError: There is no such person, or they were removed.
         """
         row = asdict(token) | {"salt": salt, "digest": digest}
         with self._writing() as writing:
+            owner = select(PEOPLE.c.name, PEOPLE.c.role).where(PEOPLE.c.id == token.person).with_for_update()
+            person = writing.connection.execute(owner).first()
+            if person is None or person.role == "removed":
+                raise NotThereError("there is no such person", remedy="see the list of people")
             writing.connection.execute(insert(TOKENS), row)
-            person = writing.connection.scalar(select(PEOPLE.c.name).where(PEOPLE.c.id == token.person))
             expires = None if token.expires is None else token.expires.isoformat(timespec="seconds")
-            told = {"person": person, "datasets": token.data_sets, "expires": expires}
+            told = {"person": person.name, "datasets": token.data_sets, "expires": expires}
             audited(writing, by, "add token", token.id, told)
 
     def tokens(self) -> list[Token]:
@@ -146,15 +150,13 @@ class People(Repository):
             NotThereError: There is no such person.
         """
         person = self.person(name)
-        good = update(TOKENS).where(TOKENS.c.person == person.id, TOKENS.c.revoked.is_(None)).values(revoked=now())
         with self._writing() as writing:
-            revoked = writing.connection.scalars(good.returning(TOKENS.c.id)).all()
-            for id in sorted(revoked):
-                audited(writing, by, "revoke token", id)
-        return len(revoked)
+            return _revoke(writing, person.id, by)
 
     def set_role(self, name: str, role: Role, *, by: int | None) -> Person:
-        """Change what a person may do, with the tokens that there are too.
+        """Change what a person may do, with the tokens that there are too; of one who is removed, they are revoked.
+
+        What a removed person asked, and what it cost, stays.
 
         Raises:
             NotThereError: There is no such person.
@@ -164,6 +166,8 @@ class People(Repository):
             row = writing.connection.execute(changed).first()
             if row is None:
                 raise NotThereError("there is no such person", remedy="see the list of people")
+            if role == "removed":
+                _revoke(writing, row.id, by)
             audited(writing, by, "set role", name, {"role": role})
         return Person(*row)
 
@@ -257,6 +261,15 @@ class People(Repository):
         grant = record_of(Grant, connection.execute(_wanted(data_set, person)).mappings().one())
         if self.room(grant) < 0:
             raise QuotaError(stored=grant.stored - size, room=self.room(grant) + size, needed=size)
+
+
+def _revoke(writing: Writing, person: int, by: int | None) -> int:
+    """Revoke all tokens of a person within a transaction; their number."""
+    good = update(TOKENS).where(TOKENS.c.person == person, TOKENS.c.revoked.is_(None)).values(revoked=now())
+    revoked = writing.connection.scalars(good.returning(TOKENS.c.id)).all()
+    for id in sorted(revoked):
+        audited(writing, by, "revoke token", id)
+    return len(revoked)
 
 
 def _wanted(data_set: int, person: int) -> Select[Any]:

@@ -16,6 +16,8 @@ _LOCKS = 0x68676572
 """Our first key of advisory locks; the second is the number of the data set, and 0 for the tables themselves."""
 
 _LOCKED = "55P03"
+_OLDEST = 14
+"""The oldest major version that its makers still mend."""
 
 _KEEPALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 """A vanished machine is noticed within about a minute, by us and by the server that keeps its locks."""
@@ -97,6 +99,11 @@ class PostgreSQLDatabase(Database):
         with self.reading() as connection:
             return int(connection.exec_driver_sql(LAST_AUDITED).scalar_one())
 
+    def size(self) -> int:
+        """Bytes of the database, all that lies in it."""
+        with self.reading() as connection:
+            return int(connection.scalar(select(func.pg_database_size(func.current_database()))) or 0)
+
     def number_on(self, connection: Connection) -> None:
         """Set the sequences of the columns that are numbered."""
         for table in METADATA.sorted_tables:
@@ -143,6 +150,12 @@ def _prepared(wait: float) -> Any:
     told_all = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())
 
     def prepare(connection: Any, _record: object) -> None:
+        if connection.info.server_version < 10_000 * _OLDEST:
+            raise StoreError(
+                f"the store needs PostgreSQL {_OLDEST} or newer, and this server is of version "
+                f"{connection.info.server_version // 10_000}",
+                remedy="carry the database to a newer server: pg_dump and pg_restore",
+            )
         connection.execute(f"SELECT {told_all}")
         connection.execute(
             "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"

@@ -24,7 +24,7 @@ METADATA = sa.MetaData(
 )
 """All tables; constraints have names, so that later revisions can refer to them."""
 
-Role = Literal["custodian", "analyst"]
+Role = Literal["custodian", "analyst", "removed"]
 
 VERSION_TABLE = "hedgerow_revision"
 """Table in which Alembic notes the revision of the tables."""
@@ -172,7 +172,7 @@ class Person(Record):
     Attributes:
         id: Number in the store.
         name: Unique.
-        role: A custodian may do everything; an analyst asks.
+        role: A custodian may do everything; an analyst asks; one who was removed has no tokens, and gets none.
         created: Time of creation, in UTC.
     """
 

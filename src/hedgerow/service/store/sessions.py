@@ -24,7 +24,17 @@ from hedgerow.errors import ConflictError, NotThereError
 from hedgerow.service.store.database import Insert
 from hedgerow.service.store.entries import DataSet, GivenAnswer, Hold, Point, Progress, Registration
 from hedgerow.service.store.repository import Repository, Writing, audited, now, queued, record_of
-from hedgerow.service.store.schema import ANSWERS, DATA_SETS, HOLDS, MODELS, SESSIONS, question_digest
+from hedgerow.service.store.schema import (
+    ANSWERS,
+    DATA_SETS,
+    FINDINGS,
+    HOLDS,
+    MODELS,
+    OPENINGS,
+    REQUESTS,
+    SESSIONS,
+    question_digest,
+)
 from hedgerow.service.store.steps import LEDGER, advance, fixed_of, progress_of, session_of, size_of, write_rows
 from hedgerow.system import start_of
 
@@ -38,6 +48,8 @@ _BEFORE = select(_NAMED_SO).join(DATA_SETS).where(DATA_SETS.c.registration["name
 _UNUSED = ("opening", "failed")
 """Statuses of data sets that no one was answered about."""
 _NOTHING = Step()
+_FORGOTTEN = (ANSWERS, REQUESTS, FINDINGS, OPENINGS, MODELS)
+"""What is deleted with a data set, in this order: answers name requests."""
 
 _GIVE = insert(ANSWERS).returning(ANSWERS.c.id, sort_by_parameter_order=True)
 _FAILED = update(SESSIONS).where(SESSIONS.c.data_set == bindparam("of")).values(status="failed")
@@ -162,20 +174,25 @@ class Sessions(Repository):
         return version + 1
 
     def discard(self, id: int, version: int, *, by: int | None) -> None:
-        """Discard a data set that no one was answered about: its name is free again, and its ledger is kept.
+        """Discard a data set, of which the ledger alone is kept.
+
+        The name of one that no one was answered about is free again. One that is closed goes with its hypothesis, its
+        answers and its requests; its name is not used again, as tokens that name it would open another table.
 
         Raises:
             OutdatedError: Another process has committed meanwhile; nothing is written.
-            ConflictError: Its session has begun, or something is held; nothing is written.
+            ConflictError: It is open, or something is held; nothing is written.
         """
         name = self._name(id)
-        kept = f"{name} (discarded {id})"  # no name in a request has blanks
         try:
             with self._writing() as writing:
-                self._shift(writing, id, version, _UNUSED, "discarded")
+                before = self._shift(writing, id, version, (*_UNUSED, "closed"), "discarded")
+                kept = name if before == "closed" else f"{name} (discarded {id})"  # no name in a request has blanks
                 renamed = update(DATA_SETS).where(DATA_SETS.c.id == id).values(name=kept, closed=now())
                 writing.connection.execute(renamed)
-                writing.connection.execute(delete(MODELS).where(MODELS.c.data_set == id))
+                emptied = update(SESSIONS).where(SESSIONS.c.data_set == id).values(state=None, findings=0)
+                for gone in (emptied, *(delete(each).where(each.c.data_set == id) for each in _FORGOTTEN)):
+                    writing.connection.execute(gone)
                 audited(writing, by, "discard", name, {"ledger": kept})
                 self._reached("discard written")
                 self._known[id] = kept  # the anchor follows it under this name
@@ -183,13 +200,14 @@ class Sessions(Repository):
             self._known.pop(id, None)
             raise
 
-    def _shift(self, writing: Writing, id: int, version: int, before: Sequence[str], after: str) -> None:
-        """Give a session another status, with a version of its own."""
+    def _shift(self, writing: Writing, id: int, version: int, before: Sequence[str], after: str) -> str:
+        """Give a session another status, with a version of its own; the status that it had."""
         session = advance(writing, id, version, _NOTHING)
         held = writing.connection.scalar(select(HOLDS.c.data_set).where(HOLDS.c.data_set == id))
         if session.status not in before or held is not None:
             raise ConflictError(f"the data set is {session.status}", remedy="see what GET /v1/datasets says of it")
         writing.connection.execute(update(SESSIONS).where(SESSIONS.c.data_set == id).values(status=after))
+        return str(session.status)
 
     def _found(self, wanted: Select[tuple[object, ...]]) -> DataSet:
         with self._database.reading() as connection:

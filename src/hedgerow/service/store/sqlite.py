@@ -5,14 +5,15 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, create_engine, event, inspect
+from sqlalchemy.exc import DBAPIError
 
 from hedgerow.errors import StoreBusyError, StoreError
-from hedgerow.service.store.database import Database, alone_within, translating
+from hedgerow.service.store.database import ROOM, Database, alone_within, translating
 from hedgerow.service.store.schema import LAST_AUDITED, VERSION_TABLE, to_json
 
 _CONNECTIONS = 40  # as many as a server has threads that work for requests
@@ -34,8 +35,9 @@ class SQLiteDatabase(Database):
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     database = SQLiteDatabase(Path(folder, "store.db"), 5.0)
-        ...     database.ping()
+        ...     database.size()
         ...     database.close()
+        0
     """
 
     is_here = True
@@ -98,6 +100,21 @@ class SQLiteDatabase(Database):
         if self._watch is not None:
             self._watch.close()
             self._watch = None
+
+    def rehearse(self) -> None:
+        """Write a mebibyte, and take it back: beyond a few pages it goes into the write-ahead log, where room ends."""
+        with translating(self.place), self._turn(), closing(sqlite3.connect(self._path, self.wait)) as alone:
+            try:
+                alone.execute("PRAGMA cache_size=8")
+                alone.execute("INSERT INTO secrets VALUES ('rehearsal', randomblob(?))", (ROOM,))
+                alone.rollback()
+            except sqlite3.Error as error:
+                raise DBAPIError(None, None, error) from None
+
+    def size(self) -> int:
+        """Bytes of the file and of its write-ahead log."""
+        log = self._path.with_name(f"{self._path.name}-wal")
+        return sum(each.stat().st_size for each in (self._path, log) if each.exists())
 
     def keep_room(self) -> None:
         """Copy the write-ahead log into the file: the log then begins again in the room that it takes already."""

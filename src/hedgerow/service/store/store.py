@@ -79,13 +79,19 @@ class Store(People, Sessions, Lists):
             raise
         return cls(database, reached, anchor=anchor, quota=quota)
 
-    def ping(self) -> None:
-        """Check that the database answers.
+    def rehearse(self) -> None:
+        """Check that what a question needs can be written: the database, which keeps nothing of it, and the anchor.
 
         Raises:
-            StoreError: The database does not answer.
+            StoreError: The database does not answer, may not be written or is full; or the anchor cannot be written.
         """
-        self._database.ping()
+        self._database.rehearse()
+        if self._anchor is not None:
+            self._anchor.cover({}, None)
+
+    def size(self) -> int:
+        """Bytes that the store takes on the disk."""
+        return self._database.size()
 
     def copy_to(self, target: Store, *, closing: Collection[str] | None = None) -> int:
         """Copy everything into an empty store, as it is at one moment, in one transaction.
@@ -157,12 +163,37 @@ LOCATION: Final = "hedgerow.service:migrations"
 _ONE_AT_A_TIME = threading.Lock()  # Alembic keeps what it works on in its modules
 
 
-def migrate(database: Database, *, only_check: bool = False) -> None:
+def upgrade(address: str, *, dry_run: bool, wait: float = 5.0) -> list[str]:
+    """Bring the tables of a store up to date.
+
+    Args:
+        address: See `Store.open`.
+        dry_run: Whether all is taken back at the end.
+        wait: Seconds to wait for others' transactions.
+
+    Returns:
+        The steps, in words.
+
+    Raises:
+        StoreError: See `migrate`.
+    """
+    database = _database(address, wait)
+    try:
+        return migrate(database, dry_run=dry_run)
+    finally:
+        database.close()
+
+
+def migrate(database: Database, *, only_check: bool = False, dry_run: bool = False) -> list[str]:
     """Make the tables, or upgrade them, in one transaction, by one process at a time.
 
     Args:
         database: Their database.
         only_check: Make and upgrade nothing.
+        dry_run: Take all of it back at the end.
+
+    Returns:
+        The steps, in words.
 
     Raises:
         StoreError: A newer version made them, or the database holds other tables by these names; or they are of an
@@ -174,14 +205,19 @@ def migrate(database: Database, *, only_check: bool = False) -> None:
         script = ScriptDirectory.from_config(config)
         found = current(connection)
         _check(database.place, found, {revision.revision for revision in script.walk_revisions()}, connection)
-        if found != script.get_heads() and only_check:
+        steps = script.iterate_revisions("heads", tuple(found) or "base")
+        pending = [each for each in steps if each.revision not in found]
+        if pending and only_check:
             raise StoreError(
                 f"{database.place}: an earlier version of hedgerow made this store, or none did",
                 remedy="start the server of this version once: that carries the store forward",
             )
-        if found != script.get_heads():
+        if pending:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+        if dry_run:
+            connection.rollback()
+    return [f"{each.revision}: {(each.doc or '').partition(chr(10))[0]}" for each in reversed(pending)]
 
 
 def current(connection: Connection) -> Sequence[str]:
