@@ -387,8 +387,8 @@ def check_role(address: str) -> None:
 
 
 def check_journal(text: str) -> None:
-    """Every line is JSON, and none holds a token or what was asked."""
-    found = [yaml.safe_load(line) for line in text.splitlines()]
+    """Lines are JSON but for what the program says of itself, and none holds a token or what was asked."""
+    found = [yaml.safe_load(line) for line in text.splitlines() if not line.startswith("compiling")]
     assert {each["person"] for each in found if "person" in each} == {"ada", "custodian"}
     assert {each["level"] for each in found} == {"info"}
     assert "hgr_" not in text

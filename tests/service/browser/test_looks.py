@@ -119,7 +119,8 @@ def test_a_phone_begins_with_the_task(server: Server, open_page: Callable[..., P
     expect(page.locator(".facts")).to_be_visible()
     page.set_viewport_size({"width": 1280, "height": 800})
     expect(page.locator(".numbers summary")).not_to_be_visible()
-    expect(page.get_by_label("Add a condition on")).to_be_in_viewport()
+    expect(page.get_by_label("Show", exact=True)).to_be_in_viewport()
+    expect(page.get_by_label("Question as SQL")).to_be_in_viewport()
 
 
 def test_the_servers_own_words_are_explained_where_they_stand(server: Server, open_page: Callable[..., Page]) -> None:

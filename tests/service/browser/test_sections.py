@@ -205,7 +205,7 @@ def test_a_person_is_let_in_within_a_share_unless_more_is_chosen(
     page.get_by_label("Who", exact=True).fill("wang")
     page.get_by_label("May", exact=True).select_option("custodian")
     page.get_by_role("button", name="Let in").click()
-    expect(page.get_by_role("alert")).to_contain_text("wang is an analyst, and roles do not change")
+    expect(page.get_by_role("alert")).to_contain_text("wang is an analyst. Change the role in the list below")
     page.get_by_label("Who", exact=True).fill("yalow")
     page.get_by_label("May", exact=True).select_option("all")
     page.get_by_role("button", name="Let in").click()
