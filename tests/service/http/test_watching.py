@@ -216,7 +216,7 @@ def test_a_line_says_which_request_and_who_and_nothing_of_what_was_asked(fresh: 
     assert {each["level"] for each in told} == {"info"}
     assert all(each["time"].endswith("Z") for each in told)
     assert secret not in "".join(written)
-    assert ada.rpartition("_")[2] not in "".join(written)
+    assert ada.split("_", 2)[2] not in "".join(written)  # a secret may hold an underscore
 
 
 def test_an_error_that_nobody_foresaw_is_logged_without_what_it_says(
