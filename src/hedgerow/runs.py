@@ -6,12 +6,12 @@ It opens nothing and reads nothing exact: whoever describes a run gives the func
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hedgerow.algorithms.learning import (
     POSITIONS_SHARE,
@@ -151,6 +151,24 @@ def knowing(wanted: Domain | OpenDomain, known: Iterable[Known]) -> Domain | Ope
     if not given:
         return wanted
     return with_known(wanted, given, Path()) if isinstance(wanted, Domain) else wanted.with_known(given)
+
+
+def criteria_of(given: Criteria | str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any] | None) -> Criteria | None:
+    """The criteria that are given, if any.
+
+    Args:
+        given: See `Criteria.of`.
+
+    Raises:
+        ConfigError: They cannot be read, or are something else.
+
+    Example:
+        >>> criteria_of(None), criteria_of([{"mean": "age", "within": 0.5}]).share
+        (None, 0.1)
+    """
+    from hedgerow.release import Criteria
+
+    return None if given is None else Criteria.of(given)
 
 
 def is_counted_in_place(source: object, where: str | None = None) -> bool:

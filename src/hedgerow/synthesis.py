@@ -31,6 +31,7 @@ from hedgerow.queries import Neighbours, Workload
 from hedgerow.runs import (
     RunSpec,
     budget_between,
+    criteria_of,
     for_questions,
     is_counted_in_place,
     knowing,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from hedgerow.data import ReadOptions, ScannedTable, Table
     from hedgerow.domain import Known
     from hedgerow.privacy import Budget, Register
-    from hedgerow.release import Answer, Criteria, Records, Release
+    from hedgerow.release import Answer, Records, Release
     from hedgerow.report import Heading
     from hedgerow.system import Seed, SigningKey
 
@@ -200,7 +201,7 @@ def synthesize(
     target = target or (wanted if isinstance(wanted, Domain) else wanted.outline).target
     asked = workload_with(workload, means, target=target)
     algorithm = for_questions(_algorithm_of(mechanism, optimize_for), asked, target)
-    share, criteria = share_of_positions(wanted, options), _criteria_of(require)
+    share, criteria = share_of_positions(wanted, options), criteria_of(require)
     spec = RunSpec(wanted, algorithm, promised, asked, noise_of(seed), share, tuple(needs), criteria)
     release = _released(data, spec, options, register, name)
     given = {"persons": options.persons, "workload": workload or target, "register": register, "records": records}
@@ -211,12 +212,6 @@ def synthesize(
 def _check_number(records: int | None) -> None:
     if records is not None and records < 1:
         raise ConfigError(f"{records} records", remedy="give a number from 1 on, or leave it out")
-
-
-def _criteria_of(require: Any) -> Criteria | None:
-    from hedgerow.release import Criteria
-
-    return None if require is None else Criteria.of(require)
 
 
 def _algorithm_of(mechanism: str | Algorithm, optimize_for: str) -> Algorithm:

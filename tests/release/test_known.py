@@ -31,6 +31,7 @@ from hedgerow.domain import (
 from hedgerow.errors import ConfigError, DomainError
 from hedgerow.models import Histogram, Markov, controlled_records, rake
 from hedgerow.release import Release
+from tests.privacy.mutants import Mutant, killed
 
 PEOPLE = Domain(
     [
@@ -282,3 +283,44 @@ def test_tables_over_a_tree_keep_known_totals() -> None:
     drawn = release.sample(seed=1).codes
     for each in domain.known:
         assert counted(domain, drawn, each.names).tolist() == each.counts.tolist()
+
+
+def _not_raked(patched: pytest.MonkeyPatch) -> None:
+    for place in ("hedgerow.algorithms.mwem.run.rake", "hedgerow.algorithms.shared.learning.rake"):
+        patched.setattr(place, lambda *_: 0.0)
+
+
+def _measured_all_the_same(patched: pytest.MonkeyPatch) -> None:
+    for place in ("settings", "run", "strategy_choice"):
+        patched.setattr(f"hedgerow.algorithms.mwem.{place}.is_known", lambda *_: False)
+
+
+def _rounded_one_by_one(patched: pytest.MonkeyPatch) -> None:
+    """Each fraction by itself, as the largest cell of a row would have it."""
+
+    def nearest(shares: Any, *_: object) -> None:
+        shares[:] = np.round(shares)
+
+    patched.setattr("hedgerow.models.core.controlled.compiled.round_along_cycles", nearest)
+
+
+MUTANTS = [
+    Mutant(
+        "a hypothesis that is not brought to known totals",
+        _not_raked,
+        lambda: test_hypothesis_answers_and_records_keep_known_totals("auto"),
+    ),
+    Mutant(
+        "known tables that are measured all the same",
+        _measured_all_the_same,
+        lambda: test_hypothesis_answers_and_records_keep_known_totals("auto"),
+    ),
+    Mutant(
+        "fractions of known totals rounded one by one", _rounded_one_by_one, test_rounding_along_circles_has_no_bias
+    ),
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_known_total_that_is_lost_is_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)

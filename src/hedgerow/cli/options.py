@@ -487,11 +487,9 @@ class QuestionOptions(Options, panel="Algorithm"):
             how: How the table is read.
             noise: Source of the noise; None for the secure one.
         """
-        from hedgerow.release import Criteria
-        from hedgerow.runs import RunSpec, share_of_positions
+        from hedgerow.runs import RunSpec, criteria_of, share_of_positions
 
-        criteria = None if self.require is None else Criteria.of(self.require)
-        share = share_of_positions(wanted, how)
+        share, criteria = share_of_positions(wanted, how), criteria_of(self.require)
         return RunSpec(wanted, algorithm, budget, self.text, noise, share, self.lines, criteria)
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import hedgerow.privacy.curator as curator_module
 from hedgerow import GDP, MWEM, ZCDP, ApproxDP, PureDP, Release, SeededNoise, Table, Workload, synthesize
 from hedgerow.algorithms import CRITERION
 from hedgerow.audit import audit_files
@@ -202,14 +201,7 @@ def _spent_by_the_ledger(patched: pytest.MonkeyPatch) -> None:
 
 
 def _in_counts(patched: pytest.MonkeyPatch) -> None:
-    of = curator_module.EqualUnits.of
-    patched.setattr(
-        curator_module.EqualUnits,
-        "of",
-        lambda workload, relation, **options: replace(
-            of(workload, relation, **options), multipliers=np.ones(workload.n_candidates)
-        ),
-    )
+    patched.setattr("hedgerow.privacy.exact.scores._ten_bits", np.ones_like)
 
 
 def _exact(patched: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique, Domain, IntegerRange, edge_level, impossible, places_in, width_level
-from hedgerow.models import Histogram, Markov, Model, Proximal, fit_top_down, levels_of, measured_levels, refit
+from hedgerow.domain import Clique, Domain, IntegerRange, KnownTable, edge_level, impossible, places_in, width_level
+from hedgerow.models import Histogram, Markov, Model, Proximal, fit_top_down, levels_of, measured_levels, rake, refit
 from hedgerow.models.fit.top_down_kernels import children_of, dispersion, spread
 from hedgerow.queries import Marginal, Measurement, NoiseKind
 from tests.examples import examples
+from tests.privacy.mutants import Mutant, killed
 from tests.reference.top_down_fit import divided, on_simplex
 
 AREA, SEX, RACE = IntegerRange("area", 0, 119), IntegerRange("sex", 0, 1), IntegerRange("race", 0, 3)
@@ -149,6 +150,43 @@ def test_noisy_cells_leave_sums_that_are_known_as_they_are() -> None:
     known = measured(PLAIN, {**dict.fromkeys(names, 3.0), ("county",): 1e-3})
     fitted(model, known)
     np.testing.assert_allclose(model.marginals([("county",)])[0], known[-1].values, rtol=0.005, atol=2.0)
+
+
+def areas_whose_totals_are_known_leave_coarse_tables_as_they_were() -> None:
+    """Raking to them behind the fit moves nothing any more: the fit has kept both, cells of a level and its totals."""
+    model = Histogram(PLAIN, TOTAL)
+    names = OTHERS, ("state", *OTHERS), ("county", *OTHERS), ("area", *OTHERS)
+    noisy = measured(PLAIN, dict(zip(names, (3.0, 3.0, 10.0, 30.0), strict=True)))
+    areas = np.bincount(places_in(PLAIN, PLAIN.names, ("area",)).reshape(-1), people(PLAIN), 120)
+    known = Measurement(Marginal(PLAIN, ("area",)), areas, NoiseKind.GAUSSIAN, 1e-3)
+    fitted(model, [known, *noisy])
+    shown = [OTHERS, PLAIN.clique(("state", *OTHERS)), ("area",)]
+    before = model.marginals(shown)
+    np.testing.assert_allclose(before[2], areas, atol=0.02)
+    rake(model, [KnownTable(("area",), areas.astype(np.int64))])
+    after = model.marginals(shown[:2])
+    for moved, kept in zip(after, before, strict=False):
+        np.testing.assert_allclose(moved, kept, atol=0.5)
+
+
+def _sums_forgotten(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr("hedgerow.models.fit.top_down._EXACT", 0.0)
+
+
+MUTANTS = [
+    Mutant(
+        "levels without the totals that are known",
+        _sums_forgotten,
+        areas_whose_totals_are_known_leave_coarse_tables_as_they_were,
+    )
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_areas_whose_totals_are_known_leave_coarse_tables_as_they_were(
+    mutant: Mutant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed(mutant, monkeypatch)
 
 
 def test_the_same_table_twice_counts_twice() -> None:

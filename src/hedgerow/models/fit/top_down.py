@@ -34,6 +34,9 @@ _LEAST = 1e-9
 """Least variance of a noisy count, which is divided by."""
 _MANY = 2**16
 """Children of all parents from which on they are divided side by side."""
+_EXACT, _NEAR, _SWEEPS = 1e-2, 1e-2, 50
+"""Largest variance of a count that is known without noise, and distance from it in records that is near enough, or else
+so many times of proportional fitting; what is left of it is small beside the noise of coarser counts."""
 _MOST_TABLES = 64
 """Most tables that are looked at for levels: of more, some would not be levels of each other."""
 _ORDERS = 2
@@ -46,6 +49,11 @@ class _Counts:
 
     values: Floats
     variances: Floats
+
+    @property
+    def exact(self) -> bool:
+        """Whether noise moves none of them by a noticeable part of a record: they are known totals."""
+        return bool(self.variances.max(initial=0.0) <= _EXACT)
 
     def summed(self, places: Ints, size: int) -> _Counts:
         """Sums over the cells of a coarser table, given the place of each cell there."""
@@ -157,7 +165,8 @@ def fit_top_down(model: Model, measurements: Sequence[Measurement], levels: Sequ
         means = held * np.divide(counts, parents, out=np.zeros_like(counts), where=parents > 0.0)[tree.up(level)]
         for names, noisy in told:
             means = tree.corrected(level, names, noisy, means, counts)
-        counts, parents = tree.restored(level, means, counts), held
+        exact = next((noisy.values for names, noisy in told if names == tree.added(level) and noisy.exact), None)
+        counts, parents = tree.restored(level, means, counts, exact), held
     ratio = np.divide(counts, masses, out=np.ones_like(masses), where=masses > 0.0)
     model.reweigh(scope, np.log(np.maximum(ratio, FLOOR)).reshape(start.shape))
 
@@ -239,11 +248,32 @@ class _Levels:
         in_slices(spreads, len(sums), usable_cores() if len(before) >= _MANY else 1)
         return np.asarray(means * np.divide(found, before, out=np.zeros_like(found), where=before > 0.0)[places])
 
-    def restored(self, level: int, means: Floats, counts: Floats) -> Floats:
-        """The cells of a level, in proportion, with the counts of the next coarser one."""
+    def restored(self, level: int, means: Floats, counts: Floats, exact: Floats | None = None) -> Floats:
+        """The cells of a level, in proportion, with the counts of the next coarser one.
+
+        Args:
+            level: Place of the level.
+            means: Its cells.
+            counts: Counts of the next coarser level.
+            exact: Sums that are known without noise, of what the level adds; both are kept, by proportional fitting. If
+                the coarser counts alone were, those sums would be moved last, and the coarser counts with them.
+        """
         up = self.up(level)
-        sums = sums_of(means, up, len(counts))
-        return np.asarray(means * np.divide(counts, sums, out=np.zeros_like(sums), where=sums > 0.0)[up])
+        kept = _scaled(means, up, counts)
+        if exact is None:
+            return kept
+        places = self.places(self.levels[level], self.added(level))
+        for _ in range(_SWEEPS):
+            if np.abs(sums_of(kept, places, len(exact)) - exact).max() <= _NEAR:
+                break
+            kept = _scaled(_scaled(kept, places, exact), up, counts)
+        return kept
+
+
+def _scaled(cells: Floats, places: Ints, wanted: Floats) -> Floats:
+    """The cells in proportion, with sums that are wanted."""
+    sums = sums_of(cells, places, len(wanted))
+    return np.asarray(cells * np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0.0)[places])
 
 
 def _told(tree: _Levels, measurements: Sequence[Measurement]) -> list[list[tuple[Clique, _Counts]]]:
