@@ -266,9 +266,11 @@ class Opened:
             noise: Source of the noise; None for the secure one.
             watching: Context of the run, which gives the callback for its rounds.
         """
+        from hedgerow.algorithms.shared import moments_told
         from hedgerow.privacy import Curator
 
-        curator = Curator(self.table, self.budget, noise=noise, events=self.events)
+        moments = moments_told(self.workload.domain, self.positions, self.workload.scopes) if self.positions else ()
+        curator = Curator(self.table, self.budget, noise=noise, events=self.events, moments=moments)
         charge = 0.0 if self.criteria is None else self.criteria.share * self.budget.limit
         with nullcontext() if watching is None else watching(curator) as progress:
             with curator.setting_aside(charge):

@@ -87,6 +87,7 @@ class Curator:
             neighbours replace one, how many records passed is private, and the curator's own budget says so.
         noise: Source of the noise; OpenDP's secure samplers by default. No other makes a release private.
         events: Events that were charged to this budget already: the ledger of an interrupted session.
+        moments: Noisy answers that some of these events paid for, which a hypothesis is fitted to beside tables.
 
     Raises:
         DataError: The table holds more than 2^31 records.
@@ -104,7 +105,13 @@ class Curator:
     """
 
     def __init__(
-        self, source: CountSource, budget: Budget, *, noise: NoiseSource | None = None, events: Sequence[Event] = ()
+        self,
+        source: CountSource,
+        budget: Budget,
+        *,
+        noise: NoiseSource | None = None,
+        events: Sequence[Event] = (),
+        moments: Sequence[Measurement] = (),
     ) -> None:
         """Open the books; nothing is read but the size of the table, to check that answers will be exact."""
         budget = budget_for(budget, source)
@@ -128,6 +135,7 @@ class Curator:
         self.__ledger = ledger
         self.__watching = False
         self.__budget = budget
+        self.__moments = tuple(moments)
 
     @property
     def domain(self) -> Domain:
@@ -148,6 +156,11 @@ class Curator:
     def neighbours(self) -> Neighbours:
         """The neighbouring relation: tables that the guarantee makes indistinguishable."""
         return self.__budget.neighbours
+
+    @property
+    def moments(self) -> tuple[Measurement, ...]:
+        """Public: what was measured of the moments of columns before, as queries over counts."""
+        return self.__moments
 
     @property
     def ledger(self) -> LedgerView:

@@ -11,19 +11,19 @@ nothing. It also proves nothing: the data may depend in ways that the hypothesis
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy import special
 
 from hedgerow.algorithms.registry import made_by
-from hedgerow.algorithms.shared import Algorithm, open_curator
+from hedgerow.algorithms.shared import Algorithm, moments_of, open_curator
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.models import Answering, Model
 from hedgerow.privacy import SeededNoise
-from hedgerow.queries import LinearQuery, parse_predicate
+from hedgerow.queries import LATTICE_BITS, LinearQuery, Measurement, answered, parse_predicate
 from hedgerow.release import (
     MOST_TOGETHER,
     Method,
@@ -250,9 +250,23 @@ def run_again(release: Release, algorithm: Algorithm, drawn: DrawnRecords, noise
         noise: Source of the noise.
     """
     before = [event for event in release.events if event.label in _BEFORE_RUNS]
-    samples = algorithm.takes_samples
-    curator = open_curator(drawn, release.workload, release.budget, noise, samples=samples, events=before)
+    samples, moments = algorithm.takes_samples, moments_again(release, drawn, noise)
+    curator = open_curator(
+        drawn, release.workload, release.budget, noise, samples=samples, events=before, moments=moments
+    )
     return algorithm.run_with(curator, release.workload)
+
+
+def moments_again(release: Release, drawn: DrawnRecords, noise: SeededNoise) -> list[Measurement]:
+    """The moments that a hypothesis was fitted to, of drawn records with fresh noise."""
+    moments = moments_of(release)
+    exact = answered([each.target for each in moments], drawn.records)
+    found = [
+        noise.gaussian(np.rint(2.0**LATTICE_BITS * values).astype(np.int64), 2.0**LATTICE_BITS * each.std)
+        / 2.0**LATTICE_BITS
+        for values, each in zip(exact, moments, strict=True)
+    ]
+    return [replace(each, values=values) for each, values in zip(moments, found, strict=True)]
 
 
 def simulate_errors(

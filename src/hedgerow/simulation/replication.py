@@ -16,7 +16,7 @@ from itertools import count
 import numpy as np
 
 from hedgerow.algorithms.registry import made_by
-from hedgerow.algorithms.shared import Algorithm
+from hedgerow.algorithms.shared import Algorithm, moments_of
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.models import Model
@@ -152,7 +152,8 @@ class _Maker:
         algorithm: Its mechanism, as it was configured.
         target: What the runs are about.
         seed: Seed of all of them.
-        exact: Answers of the hypothesis to what was measured, for fits of the file; else empty.
+        moments: The moments that the hypothesis was fitted to.
+        exact: Answers of the hypothesis to what was measured and to the moments, for fits of the file; else empty.
         uneven: The blocks inside which drawn records are uneven.
     """
 
@@ -160,26 +161,30 @@ class _Maker:
     algorithm: Algorithm
     target: Target
     seed: int
+    moments: list[Measurement]
     exact: list[Floats]
     uneven: Uneven | None
 
     @classmethod
     def of(cls, release: Release, algorithm: Algorithm, target: Target, seed: int) -> _Maker:
-        targets = [measured.target for measured in release.measurements]
+        moments = moments_of(release)
+        targets = [measured.target for measured in (*release.measurements, *moments)]
         exact = answered(targets, release.model) if target == "file" else []
-        return cls(release, algorithm, target, seed, exact, uneven_blocks(release))
+        return cls(release, algorithm, target, seed, moments, exact, uneven_blocks(release))
 
     def refitted(self, number: int) -> Release | None:
         """The release with fresh noise; None where the mechanism cannot fit other values of its measurements alone."""
         release, rng = self.release, numbered(self.seed, 2 * number + 1)
         exact, total = self.exact, release.total
+        measured = [*release.measurements, *self.moments]
         if self.target == "population":
             drawn = drawn_table(release, self.uneven, self.seed, number)
-            exact, total = answered([each.target for each in release.measurements], drawn.records), drawn.total()
-        noisy = [_again(each, values, rng) for each, values in zip(release.measurements, exact, strict=True)]
+            exact, total = answered([each.target for each in measured], drawn.records), drawn.total()
+        again = [_again(each, values, rng) for each, values in zip(measured, exact, strict=True)]
+        noisy, moments = again[: len(release.measurements)], again[len(release.measurements) :]
         for noise in release.count_noises[-1:]:
             total = max(1.0, total + float(_noise(noise.kind, noise.scale, 1, rng)[0]))
-        model = self.algorithm.refitted(release, noisy, total)
+        model = self.algorithm.refitted(release, noisy, total, moments)
         return None if model is None else self._stored(model, noisy)
 
     def run(self, number: int) -> Release:

@@ -273,7 +273,7 @@ def run_steps(
     learner.measurements.extend(measured_together(steps, curator, config.noise, model, progress))
     if config.fit is not None:
         retold = None if fitted is None or over_tables else fitted(workload.domain, learner.measurements, total)
-        model = concluded(learner, config.fit, retold)
+        model = concluded(learner, config.fit, retold, curator.moments)
     return make_release(
         curator,
         workload,

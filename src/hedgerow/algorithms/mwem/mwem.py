@@ -201,13 +201,16 @@ class MWEM(MWEMSettings, Algorithm):
         check_drawable(self, not_known(workload), curator.budget, curator.ledger.remaining)
         return MWEMRun(self, curator, workload, progress).run()
 
-    def refitted(self, release: Release, measurements: Sequence[Measurement], total: float) -> Model | None:
+    def refitted(
+        self, release: Release, measurements: Sequence[Measurement], total: float, moments: Sequence[Measurement] = ()
+    ) -> Model | None:
         """The hypothesis of other values of the measurements, for proximal fits of the last hypothesis without a prior.
 
         Args:
             release: A release of this configuration.
             measurements: Its measurements with other values.
             total: Noisy number of records that belongs to them, in counts.
+            moments: Its moments with other values, see `moments_of`.
         """
         rule = last_refit(self, not_known(release.workload))
         if not isinstance(rule, Proximal) or self.needs_histogram or self.prior is not None:
@@ -219,7 +222,7 @@ class MWEM(MWEMSettings, Algorithm):
         learner = Learner(before.copy() if isinstance(before, Hypothesis) else hypothesis(before.domain, total))
         learner.model.rescale(min(total, (1.0 - 1e-6) * LARGEST_MASS))
         learner.measurements = fitted
-        return concluded(learner, rule, largest_tree=self.largest_tree)
+        return concluded(learner, rule, moments=moments, largest_tree=self.largest_tree)
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Plan:
         """Plan a run: memory, charges and promise. Reads nothing and spends nothing.

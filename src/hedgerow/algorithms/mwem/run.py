@@ -401,11 +401,11 @@ class MWEMRun:
         self.decision = None  # its strategy fills memory where it measures very many tables
         if stays:
             self.unfitted = {"unfitted": [0, len(self.bought)]}
-        elif rule is not None and isinstance(self.learner, Learner):
-            model = concluded(self.learner, rule, largest_tree=self.config.largest_tree)
-        elif rule is not None:
-            self.learner.fit(rule)
+        elif rule is not None and isinstance(self.learner, AnchoredLearner):
+            self.learner.conclude(rule, self.curator.moments)
             model = self.model
+        elif rule is not None:
+            model = concluded(self.learner, rule, moments=self.curator.moments, largest_tree=self.config.largest_tree)
         if self.asked.domain.known and not isinstance(model, Overlay):
             rake(model, telling(self.asked.domain))
         return make_release(

@@ -49,6 +49,7 @@ from .linked import (
     release_linked as release_linked,
 )
 from .measuring import MeasuringAlgorithm as MeasuringAlgorithm
+from .moments import moments_of as moments_of, moments_told as moments_told
 from .plans import (
     MEMORY as MEMORY,
     Charges as Charges,

@@ -263,13 +263,16 @@ class Algorithm(Protocol):
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """Run with a curator that the caller made; its whole remaining budget may be spent."""
 
-    def refitted(self, release: Release, measurements: Sequence[Measurement], total: float) -> Model | None:
+    def refitted(
+        self, release: Release, measurements: Sequence[Measurement], total: float, moments: Sequence[Measurement] = ()
+    ) -> Model | None:
         """The hypothesis that a run would have made of other values of the same measurements.
 
         Args:
             release: A release of this configuration.
             measurements: Its measurements with other values.
             total: Noisy number of records that belongs to them, in counts.
+            moments: Its moments with other values, see `moments_of`.
 
         Returns:
             None where only a whole run tells.
@@ -299,6 +302,7 @@ def open_curator(
     *,
     samples: bool = False,
     events: Sequence[Event] = (),
+    moments: Sequence[Measurement] = (),
 ) -> Curator:
     """A curator before a private table, for one run.
 
@@ -309,13 +313,14 @@ def open_curator(
         noise: Source of noise; the secure one unless given.
         samples: Whether the algorithm can work on a sample of the records.
         events: Charges that the budget has paid before.
+        moments: See `Curator`.
 
     Raises:
         ConfigError: An argument is something else; nothing was read.
     """
     check_asked(source, workload, budget, samples=samples)
     prepare(source, workload)
-    return Curator(source, budget, noise=noise, events=events)
+    return Curator(source, budget, noise=noise, events=events, moments=moments)
 
 
 def check_asked(source: Any, workload: Any, budget: Any, *, samples: bool = False) -> None:

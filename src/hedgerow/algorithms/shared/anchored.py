@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hedgerow.algorithms.shared.learning import Learner, trees_of
+from hedgerow.algorithms.shared.moments import beside_tables
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.models import (
@@ -212,6 +213,18 @@ class AnchoredLearner:
             self._public.fit(self._lengths(rule, total), measurements)
         if not self.trusts or both:
             self._flat.fit(rule)
+
+    def conclude(self, rule: Refit, moments: Sequence[Measurement]) -> None:
+        """The last fit; that of a hypothesis from nothing is to moments too, as without public factors.
+
+        Args:
+            rule: See `fit`.
+            moments: What was measured of the moments of columns, see `moments_told`.
+        """
+        self.fit(rule)
+        if not self.trusts:
+            beside = beside_tables(self._flat.model, self.measurements, moments)
+            self._flat.fit(rule, [*self.measurements, *beside])
 
     def _compare(self, measured: Measurement, total: float) -> None:
         """Learn from a measurement that neither hypothesis was fitted to."""

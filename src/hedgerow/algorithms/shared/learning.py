@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from hedgerow.algorithms.shared.moments import beside_tables
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique, possible_cells, telling
 from hedgerow.models import (
@@ -115,14 +116,21 @@ class Learner:
 
 
 def concluded(
-    learner: Learner, rule: Refit, told: Sequence[Measurement] | None = None, largest_tree: int = LARGEST_TREE
+    learner: Learner,
+    rule: Refit,
+    told: Sequence[Measurement] | None = None,
+    moments: Sequence[Measurement] = (),
+    largest_tree: int = LARGEST_TREE,
 ) -> Hypothesis | Overlay:
     """The last hypothesis of a run: fitted to all measurements, or consistent tables over a tree where none holds them.
+
+    Beside tables it is fitted to moments; consistent tables over a tree are not.
 
     Args:
         learner: The hypothesis so far, and the measurements; fitted in place unless tables are needed.
         rule: Fit of the hypothesis, or of the tree below the tables.
         told: Other forms of the measurements that a hypothesis is fitted to; tables are made of those that were made.
+        moments: What was measured of the moments of columns, see `moments_told`.
         largest_tree: Most cells of a tree.
 
     Raises:
@@ -148,6 +156,9 @@ def concluded(
     trees, targets = trees_of(model) or (), (measurement.target for measurement in measurements)
     if isinstance(rule, Proximal) and not keeps and over_tables(model.domain, targets, largest_tree, trees):
         return overlaid(model.domain, model.total, measurements, rule, largest_tree)
+    told = learner.measurements if told is None else told
+    if isinstance(rule, Proximal):
+        told = [*told, *beside_tables(learner.model, told, moments)]
     learner.fit(rule, told)
     return learner.model
 

@@ -1,0 +1,240 @@
+"""Moments as queries over counts: what they say, their noise, and what a hypothesis makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hedgerow.algorithms.shared.learning as learning_module
+import hedgerow.algorithms.shared.moments as moments_module
+from hedgerow import MWEM, ApproxDP, PureDP, SeededNoise, Table, Workload, synthesize
+from hedgerow.algorithms.learning import PositionTargets
+from hedgerow.algorithms.shared import moments_of, moments_told
+from hedgerow.arrays import Floats
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.models import Histogram, Model
+from hedgerow.privacy import Curator
+from hedgerow.queries import Conjunction, Explicit, Marginal, Measurement, NoiseKind, answered
+from hedgerow.simulation.drawn import DrawnRecords
+from hedgerow.simulation.errors import moments_again
+from tests.privacy.mutants import Mutant, killed
+
+GAUSSIAN = NoiseKind.GAUSSIAN
+LEVELS = Domain([IntegerRange("age", 0, 20)])
+GROUP = Categorical("group", ("a", "b", "c"))
+PAY = Binned("pay", tuple(range(0, 1001, 50)), whole=True)
+DOMAIN = Domain([GROUP, IntegerRange("age", 0, 20), PAY])
+WIDE = Domain([Binned("pay", (0, 10, 50, 1000), whole=True)])
+SCOPES = [("group", "age"), ("group", "pay")]
+
+
+def targets(text: str = "moments: age by group, pay by group") -> PositionTargets:
+    return PositionTargets.of(DOMAIN, PureDP(1.0), text)
+
+
+def table_of(seed: int, n: int = 500) -> tuple[Table, Table]:
+    """Records in the cells of positions, and the same in the bins."""
+    rng = np.random.default_rng(seed)
+    counted = targets().counted
+    assert counted is not None
+    numbers = {
+        "group": rng.integers(0, 3, n),
+        "age": rng.integers(0, 21, n),
+        "pay": 50 * rng.integers(0, 20, n) + rng.integers(0, 10, n),
+    }
+    fine = Table(counted, [numbers[name] for name in counted.names])
+    return fine, Table(DOMAIN, [numbers["group"], numbers["age"], numbers["pay"] // 50])
+
+
+def measured(fine: Table, std: float, rng: np.random.Generator) -> list[Measurement]:
+    """All positions and moments with noise that the test knows."""
+    counted = fine.domain
+    found = []
+    for target in targets():
+        exact = target.sums(fine.marginals([target.scope])[0]) / 2.0**20
+        found.append(Measurement(target, exact + rng.normal(0.0, std, exact.size), NoiseKind.GAUSSIAN, std))
+    assert counted == targets().counted
+    return found
+
+
+def check_exact() -> None:
+    """Without noise a query says what the counts say, wherever in their bins numbers lie."""
+    fine, table = table_of(0)
+    told = moments_told(DOMAIN, measured(fine, 0.0, np.random.default_rng(0)), SCOPES)
+    exact = answered([each.target for each in told], table)
+    for each, value in zip(told, exact, strict=True):
+        assert abs(float(value[0] - each.values[0])) <= 1e-3 * table.total(), each.target.text
+
+
+def check_noise() -> None:
+    """Values spread as their standard deviations say."""
+    rng, found = np.random.default_rng(2), []
+    target = PositionTargets.of(WIDE, PureDP(1.0))
+    for _ in range(400):
+        noisy = [Measurement(e, rng.normal(0.0, 4.0, e.size), GAUSSIAN, 4.0) for e in (*target.inside, *target.columns)]
+        (first,) = moments_told(WIDE, noisy, [("pay",)])
+        found.append(float(first.values[0]))
+    assert abs(float(np.std(found)) / first.std - 1.0) < 0.12
+
+
+def errors(*, told: bool) -> Floats:
+    """Errors of the mean of a column whose upper bins are empty, in deviations of its numbers."""
+    rng = np.random.default_rng(5)
+    column = Binned("pay", tuple(range(0, 200_001, 5_000)), whole=True)
+    domain = Domain([Categorical("group", ("a", "b")), column])
+    pay = np.minimum(np.exp(rng.normal(10.0, 0.5, 3000)), 199_999).astype(int)
+    table = Table(domain, [rng.integers(0, 2, 3000), pay // 5_000])
+    middles = (pay // 5_000) * 5_000 + 2_499.5
+    budget, workload = ApproxDP(0.5, 1e-9), Workload.marginals(domain, 2)
+    scale, found = 200_000.0, []
+    weights = (np.arange(40) * 5_000 + 2_499.5 - 99_999.5) / scale
+    for seed in range(6):
+        value = float(weights[pay // 5_000].sum()) + float(np.random.default_rng(seed).normal(0.0, 5.0))
+        moment = Measurement(Explicit.of(domain, ("pay",), weights), np.array([value]), GAUSSIAN, 5.0)
+        curator = Curator(table, budget, noise=SeededNoise(seed), moments=[moment] if told else [])
+        counts = MWEM().run_with(curator, workload).model.marginals([("pay",)])[0]
+        found.append((float(counts @ (np.arange(40) * 5_000 + 2_499.5)) / counts.sum() - middles.mean()) / pay.std())
+    return np.array(found)
+
+
+def check_unbiased() -> None:
+    """The mean of a hypothesis is less drawn to bins that are empty: by .08 deviations of the numbers for .24."""
+    assert abs(float(errors(told=True).mean())) < 0.15
+
+
+def test_queries_say_what_the_counts_say() -> None:
+    check_exact()
+
+
+def test_the_noise_of_positions_is_in_them() -> None:
+    check_noise()
+
+
+def test_moments_by_group_are_summed_where_no_table_holds_the_groups() -> None:
+    fine, table = table_of(3)
+    noisy = measured(fine, 1.0, np.random.default_rng(0))
+    apart, summed = (moments_told(DOMAIN, noisy, scopes) for scopes in (SCOPES, [("age",), ("pay",)]))
+    assert {each.target.scope for each in apart} == {("group", "age"), ("group", "pay"), ("pay",)}
+    assert {each.target.scope for each in summed} == {("age",), ("pay",)}
+    age = [each for each in apart if "age" in each.target.scope][:3]
+    first = next(each for each in summed if each.target.scope == ("age",))
+    assert sum(float(each.values[0]) for each in age) == pytest.approx(float(first.values[0]))
+    assert first.std == pytest.approx(3**0.5 * age[0].std)
+    assert table.total() == 500
+
+
+def test_squares_of_wide_bins_are_not_told() -> None:
+    """A bin of nearly the whole column, with all records at its low end, was emptied by them."""
+    target = PositionTargets.of(WIDE, PureDP(1.0))
+    noisy = [Measurement(each, np.zeros(each.size), GAUSSIAN, 1.0) for each in (*target.inside, *target.columns)]
+    (first,) = moments_told(WIDE, noisy, [("pay",)])
+    assert first.target.bounds[0] < -0.45
+    assert first.target.bounds[1] < 0.03
+
+
+def test_bins_without_positions_tell_no_moments() -> None:
+    fine, _ = table_of(4)
+    noisy = [each for each in measured(fine, 1.0, np.random.default_rng(0)) if each.target.form == "moments"]  # type: ignore[attr-defined]
+    assert {each.target.scope for each in moments_told(DOMAIN, noisy, SCOPES)} == {("group", "age")}
+
+
+def test_hypotheses_are_not_drawn_to_empty_bins() -> None:
+    check_unbiased()
+
+
+def of_tables(model: Model, *tables: Measurement) -> list[Measurement]:
+    return moments_module.beside_tables(model, tables, [])
+
+
+def test_means_of_columns_without_moments_come_from_all_tables() -> None:
+    """By inverse variances: the sum over a table of n groups has n times the noise."""
+    rng, found = np.random.default_rng(0), []
+    counts = np.outer([100.0, 50.0, 20.0], np.linspace(5.0, 0.0, 21))
+    for _ in range(400):
+        both = Measurement(
+            Marginal(DOMAIN, ("group", "age")), (counts + rng.normal(0.0, 3.0, counts.shape)).reshape(-1), GAUSSIAN, 3.0
+        )
+        alone = Measurement(Marginal(DOMAIN, ("age",)), counts.sum(axis=0) + rng.normal(0.0, 5.0, 21), GAUSSIAN, 5.0)
+        (mean,) = of_tables(Histogram(DOMAIN, 1000.0), both, alone)
+        found.append((float(mean.values[0]), mean.std))
+    values, stds = np.array(found).T
+    middles = (np.arange(21) - 10.0) / 20.0
+    assert abs(values.mean() - counts.sum(axis=0) @ middles) < 4.0 * stds[0] / 20.0
+    assert abs(values.std() / stds[0] - 1.0) < 0.15
+
+
+def test_nothing_is_added_where_others_than_whole_tables_were_measured() -> None:
+    model = Histogram(DOMAIN, 100.0)
+    table = Measurement(Marginal(DOMAIN, ("age",)), np.ones(21), GAUSSIAN, 1.0)
+    fives = Marginal(LEVELS, ("age.5",))
+    level = Measurement(fives, np.ones(fives.size), GAUSSIAN, 1.0)
+    count = Measurement(Conjunction.where(DOMAIN, {"age": [3]}), np.ones(1), GAUSSIAN, 1.0)
+    assert len(of_tables(model, table)) == 1
+    assert of_tables(model, table, count) == []
+    assert of_tables(Histogram(LEVELS, 100.0), level) == []
+    assert of_tables(model) == []
+
+
+def test_a_release_knows_what_its_hypothesis_was_fitted_to() -> None:
+    """And replicates are fitted to the same with other noise."""
+    frame = pa.table({"pay": pa.array(np.arange(400) % 90), "group": [str(i % 2) for i in range(400)]})
+    domain = {"pay": {"min": 0, "max": 99, "whole": True, "bins": 20}, "group": ["0", "1"]}
+    release = synthesize(frame, 2.0, 1e-9, domain, seed=0).release
+    moments = moments_of(release)
+    assert [each.target.scope for each in moments] == [("pay",), ("pay",)]
+    drawn = DrawnRecords.of(release.model, 400, np.random.default_rng(0), None)
+    again = [moments_again(release, drawn, SeededNoise(seed)) for seed in range(200)]
+    for place, each in enumerate(moments):
+        values = np.array([float(run[place].values[0]) for run in again])
+        exact = float(answered([each.target], drawn.records)[0][0])
+        assert abs(values.mean() - exact) < 4.0 * each.std / 200**0.5
+        assert abs(values.std() / each.std - 1.0) < 0.2
+
+
+# ---- planted bugs ----------------------------------------------------------------------------------------------------
+
+
+def _without_moments(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(learning_module, "beside_tables", lambda model, tables, told: [])
+
+
+def _changed(name: str, value: object) -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda patched: patched.setattr(moments_module, name, value)
+
+
+def _bins_are_points(domain: Domain, name: str) -> tuple[Floats, Floats]:
+    middles, widths = IN_SPANS(domain, name)
+    return middles, 0.0 * widths
+
+
+def _lower_ends(domain: Domain, name: str) -> tuple[Floats, Floats]:
+    middles, widths = IN_SPANS(domain, name)
+    return middles - widths / 2.0, widths
+
+
+def _of_moments_alone(*args: Any) -> Any:
+    """With the noise of moments, but not of positions."""
+    domain, measured, inside, held = args
+    quiet = inside and replace(inside, scale=1e-9 * inside.scale)
+    return OF_MOMENTS(domain, measured, quiet, held)
+
+
+IN_SPANS, OF_MOMENTS = moments_module._in_spans, moments_module._of_moments
+MUTANTS = (
+    Mutant(
+        "moments are taken to be of points in the middles of bins", _changed("_in_spans", _bins_are_points), check_exact
+    ),
+    Mutant("numbers of bins are taken from their lower ends", _changed("_in_spans", _lower_ends), check_exact),
+    Mutant("the noise of positions in bins is forgotten", _changed("_of_moments", _of_moments_alone), check_noise),
+    Mutant("a hypothesis is not fitted to moments", _without_moments, check_unbiased),
+)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_mutants_are_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
