@@ -12,16 +12,14 @@ import pytest
 
 import hedgerow.algorithms.shared.learning as learning_module
 import hedgerow.algorithms.shared.moments as moments_module
+import hedgerow.simulation.errors as errors_module
 from hedgerow import MWEM, ApproxDP, PureDP, SeededNoise, Table, Workload, synthesize
-from hedgerow.algorithms.learning import PositionTargets
-from hedgerow.algorithms.shared import moments_of, moments_told
+from hedgerow.algorithms import PositionTargets
 from hedgerow.arrays import Floats
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
 from hedgerow.models import Histogram, Model
 from hedgerow.privacy import Curator
 from hedgerow.queries import Conjunction, Explicit, Marginal, Measurement, NoiseKind, answered
-from hedgerow.simulation.drawn import DrawnRecords
-from hedgerow.simulation.errors import moments_again
 from tests.privacy.mutants import Mutant, killed
 
 GAUSSIAN = NoiseKind.GAUSSIAN
@@ -65,7 +63,7 @@ def measured(fine: Table, std: float, rng: np.random.Generator) -> list[Measurem
 def check_exact() -> None:
     """Without noise a query says what the counts say, wherever in their bins numbers lie."""
     fine, table = table_of(0)
-    told = moments_told(DOMAIN, measured(fine, 0.0, np.random.default_rng(0)), SCOPES)
+    told = moments_module.moments_told(DOMAIN, measured(fine, 0.0, np.random.default_rng(0)), SCOPES)
     exact = answered([each.target for each in told], table)
     for each, value in zip(told, exact, strict=True):
         assert abs(float(value[0] - each.values[0])) <= 1e-3 * table.total(), each.target.text
@@ -77,7 +75,7 @@ def check_noise() -> None:
     target = PositionTargets.of(WIDE, PureDP(1.0))
     for _ in range(400):
         noisy = [Measurement(e, rng.normal(0.0, 4.0, e.size), GAUSSIAN, 4.0) for e in (*target.inside, *target.columns)]
-        (first,) = moments_told(WIDE, noisy, [("pay",)])
+        (first,) = moments_module.moments_told(WIDE, noisy, [("pay",)])
         found.append(float(first.values[0]))
     assert abs(float(np.std(found)) / first.std - 1.0) < 0.12
 
@@ -118,7 +116,7 @@ def test_the_noise_of_positions_is_in_them() -> None:
 def test_moments_by_group_are_summed_where_no_table_holds_the_groups() -> None:
     fine, table = table_of(3)
     noisy = measured(fine, 1.0, np.random.default_rng(0))
-    apart, summed = (moments_told(DOMAIN, noisy, scopes) for scopes in (SCOPES, [("age",), ("pay",)]))
+    apart, summed = (moments_module.moments_told(DOMAIN, noisy, scopes) for scopes in (SCOPES, [("age",), ("pay",)]))
     assert {each.target.scope for each in apart} == {("group", "age"), ("group", "pay"), ("pay",)}
     assert {each.target.scope for each in summed} == {("age",), ("pay",)}
     age = [each for each in apart if "age" in each.target.scope][:3]
@@ -132,7 +130,7 @@ def test_squares_of_wide_bins_are_not_told() -> None:
     """A bin of nearly the whole column, with all records at its low end, was emptied by them."""
     target = PositionTargets.of(WIDE, PureDP(1.0))
     noisy = [Measurement(each, np.zeros(each.size), GAUSSIAN, 1.0) for each in (*target.inside, *target.columns)]
-    (first,) = moments_told(WIDE, noisy, [("pay",)])
+    (first,) = moments_module.moments_told(WIDE, noisy, [("pay",)])
     assert first.target.bounds[0] < -0.45
     assert first.target.bounds[1] < 0.03
 
@@ -140,7 +138,7 @@ def test_squares_of_wide_bins_are_not_told() -> None:
 def test_bins_without_positions_tell_no_moments() -> None:
     fine, _ = table_of(4)
     noisy = [each for each in measured(fine, 1.0, np.random.default_rng(0)) if each.target.form == "moments"]  # type: ignore[attr-defined]
-    assert {each.target.scope for each in moments_told(DOMAIN, noisy, SCOPES)} == {("group", "age")}
+    assert {each.target.scope for each in moments_module.moments_told(DOMAIN, noisy, SCOPES)} == {("group", "age")}
 
 
 def test_hypotheses_are_not_drawn_to_empty_bins() -> None:
@@ -185,10 +183,10 @@ def test_a_release_knows_what_its_hypothesis_was_fitted_to() -> None:
     frame = pa.table({"pay": pa.array(np.arange(400) % 90), "group": [str(i % 2) for i in range(400)]})
     domain = {"pay": {"min": 0, "max": 99, "whole": True, "bins": 20}, "group": ["0", "1"]}
     release = synthesize(frame, 2.0, 1e-9, domain, seed=0).release
-    moments = moments_of(release)
+    moments = moments_module.moments_of(release)
     assert [each.target.scope for each in moments] == [("pay",), ("pay",)]
-    drawn = DrawnRecords.of(release.model, 400, np.random.default_rng(0), None)
-    again = [moments_again(release, drawn, SeededNoise(seed)) for seed in range(200)]
+    drawn = errors_module.DrawnRecords.of(release.model, 400, np.random.default_rng(0), None)
+    again = [errors_module.moments_again(release, drawn, SeededNoise(seed)) for seed in range(200)]
     for place, each in enumerate(moments):
         values = np.array([float(run[place].values[0]) for run in again])
         exact = float(answered([each.target], drawn.records)[0][0])

@@ -398,14 +398,14 @@ class MWEMRun:
         if rule is not None:
             counted, stays = self._recount(), self._stays_uniform()
         decided = {} if self.decision is None else {"decided": self.decision.to_dict()}
-        self.decision = None  # its strategy fills memory where it measures very many tables
+        learner, self.decision = self.learner, None  # its strategy fills memory where it measures very many tables
         if stays:
             self.unfitted = {"unfitted": [0, len(self.bought)]}
-        elif rule is not None and isinstance(self.learner, AnchoredLearner):
-            self.learner.conclude(rule, self.curator.moments)
+        elif rule is not None and isinstance(learner, Learner):
+            model = concluded(learner, rule, moments=self.curator.moments, largest_tree=self.config.largest_tree)
+        elif rule is not None and isinstance(learner, AnchoredLearner):
+            learner.conclude(rule, self.curator.moments)
             model = self.model
-        elif rule is not None:
-            model = concluded(self.learner, rule, moments=self.curator.moments, largest_tree=self.config.largest_tree)
         if self.asked.domain.known and not isinstance(model, Overlay):
             rake(model, telling(self.asked.domain))
         return make_release(
