@@ -426,6 +426,16 @@ class Domain:
         sizes = self._size_of
         return tuple([sizes[name] for name in clique])
 
+    def cells(self, clique: Sequence[str]) -> int:
+        """Number of cells of the table over a clique; 1 over none.
+
+        Example:
+            >>> from hedgerow import IntegerRange
+            >>> Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 99))).cells(("sex", "age"))
+            200
+        """
+        return math.prod(self.shape_of(clique))
+
     # What determines what
 
     def base(self, names: Iterable[str]) -> Clique:

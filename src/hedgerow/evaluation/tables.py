@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb, prod
+from math import comb
 
 import numpy as np
 
@@ -97,7 +97,7 @@ def distances(
     shares = np.empty((len(others), len(cliques)))
     for places in pieces_of(domain, cliques):
         wanted = [cliques[place] for place in places]
-        if prod(domain.shape_of(wanted[0])) > _DENSE_CELLS:
+        if domain.cells(wanted[0]) > _DENSE_CELLS:
             shares[:, places[0]] = [_sparse(domain, real, other, wanted[0]) for other in others]
             continue
         exact = exact_marginals(domain, real, wanted)
@@ -120,7 +120,7 @@ def pieces_of(domain: Domain, cliques: Sequence[Clique]) -> Iterator[list[int]]:
         >>> list(pieces_of(domain, [("a", "c"), ("a", "b"), ("b", "c")]))
         [[0, 2], [1]]
     """
-    sizes = [prod(domain.shape_of(clique)) for clique in cliques]
+    sizes = [domain.cells(clique) for clique in cliques]
     order = sorted(range(len(sizes)), key=sizes.__getitem__)
     held = (sizes[place] if sizes[place] <= _DENSE_CELLS else _HELD_CELLS + 1 for place in order)
     return (order[run] for run in runs_within(held, _HELD_CELLS))

@@ -125,16 +125,13 @@ class Answering:
 
     # Inside
 
-    def _size(self, scope: Clique) -> int:
-        return math.prod(self.domain.shape_of(scope))
-
     def _is_kept(self, scope: Clique) -> bool:
-        return scope in self._tables or self._size(scope) <= min(LARGEST_TABLE, self._kept_cells)
+        return scope in self._tables or self.domain.cells(scope) <= min(LARGEST_TABLE, self._kept_cells)
 
     def _batches(self, scopes: Sequence[Clique]) -> Iterator[list[Clique]]:
         """Scopes whose tables are kept together, to be made by shared passes; those that are there come first."""
         ordered = sorted(scopes, key=lambda scope: scope not in self._tables)
-        return (ordered[run] for run in runs_within(map(self._size, ordered), self._kept_cells))
+        return (ordered[run] for run in runs_within(map(self.domain.cells, ordered), self._kept_cells))
 
     def _make(self, scopes: Sequence[Clique]) -> None:
         missing = [scope for scope in scopes if scope not in self._tables]

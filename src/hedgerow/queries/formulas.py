@@ -6,7 +6,6 @@ are parsed and never evaluated.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
@@ -159,7 +158,7 @@ def _is_labels(column: Attribute) -> bool:
 
 
 def _few(domain: Domain, labels: set[str]) -> bool:
-    return len(labels) < 2 or math.prod(domain.shape_of(tuple(labels))) <= _MOST_GROUPS
+    return len(labels) < 2 or domain.cells(tuple(labels)) <= _MOST_GROUPS
 
 
 def _with_backquotes(text: str, names: list[str]) -> str:

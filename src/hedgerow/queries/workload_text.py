@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -285,7 +284,7 @@ def _modelled(entry: _FamilyText) -> _Builder:
 
     def build() -> Marginals:
         formula, domain = _formula(entry), entry.domain
-        together = math.prod(domain.shape_of(formula.columns)) <= _JOINT
+        together = domain.cells(formula.columns) <= _JOINT
         return Marginals(domain, [formula.columns] if entry.form == "logistic" and together else formula.tables)
 
     return build

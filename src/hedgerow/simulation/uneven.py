@@ -80,7 +80,7 @@ class Uneven:
         coarser = [each for each in smaller if domain.base(each.target.scope) == scope] or smaller
         if not coarser:
             return None
-        expected = _expected(domain, scope, tables) if len(scope) > 1 else np.ones(math.prod(domain.shape_of(scope)))
+        expected = _expected(domain, scope, tables) if len(scope) > 1 else np.ones(domain.cells(scope))
         places, lines = _places(finest.target, scope), _Lines.of(finest, coarser, scope, expected, total)
         each = np.array([lines.variance(axis) for axis in range(len(scope))])
         deviations = np.sqrt((lines.lengths > 1) @ each)

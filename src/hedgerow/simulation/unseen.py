@@ -13,7 +13,6 @@ well as too small, and k may be below 1.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -74,7 +73,7 @@ class Seen:
         single = [target for target in targets if isinstance(target, LinearQuery)]
         cells = {(each.scope, each.codes) for each in single if isinstance(each, Conjunction) and _is_cell(each)}
         counted = Counter(scope for scope, _ in cells)
-        whole |= {scope for scope, number in counted.items() if number == math.prod(domain.shape_of(scope))}
+        whole |= {scope for scope, number in counted.items() if number == domain.cells(scope)}
 
         @cache
         def measured(asked: Clique) -> bool:

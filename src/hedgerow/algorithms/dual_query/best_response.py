@@ -15,7 +15,6 @@ constraint is then worth less than 0, and every other its sum, from 0 to s: the 
 exist, and a bound on the value of all is one on theirs.
 """
 
-import math
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -53,8 +52,8 @@ def check_queries(workload: Workload) -> None:
             check_boxes(family.domain, scope)
         if family.conjunctive:
             continue
-        scope = max(family.scopes, key=lambda scope: math.prod(family.domain.shape_of(scope)))
-        cells = math.prod(family.domain.shape_of(scope))
+        scope = max(family.scopes, key=family.domain.cells)
+        cells = family.domain.cells(scope)
         if cells > LARGEST_SCOPE:
             raise ConfigError(
                 f"a query over {' * '.join(scope)} is a sum of up to {cells:,} cells, too many for a best response",

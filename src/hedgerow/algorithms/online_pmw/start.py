@@ -368,7 +368,7 @@ def _conditionals(model: Markov, tree: JunctionTree) -> Iterator[tuple[Clique, F
     for i, clique, table in zip(order, cliques, model.marginals(cliques), strict=True):
         given = _given(domain, table, clique, before[i])
         if even is None:
-            share = 1.0 / math.prod(domain.shape_of([name for name in clique if name not in before[i]]))
+            share = 1.0 / domain.cells([name for name in clique if name not in before[i]])
             yield clique, np.where(np.isnan(given), share, given), share
         else:
             share_of = _given(domain, next(even), clique, before[i])

@@ -6,7 +6,6 @@ that may spend c selects with ``f c`` and measures with ``(1 - f) c``; theory.md
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -163,7 +162,7 @@ def noisy_values(family: Family) -> Ints:
 @lru_cache(maxsize=1 << 14)
 def _possible(domain: Domain, scope: Clique) -> int:
     possible = possible_cells(domain, scope)
-    return math.prod(domain.shape_of(scope)) if possible is None else int(possible.sum())
+    return domain.cells(scope) if possible is None else int(possible.sum())
 
 
 class Outlined(Protocol):

@@ -159,7 +159,7 @@ class Prior:
         groups: list[list[Clique]] = []
         for size in range(1, _WIDEST + 1):
             scopes = dict.fromkeys(below for base in bases for below in combinations(base, size))
-            small = [each for each in scopes if math.prod(domain.shape_of(each)) <= largest_cells]
+            small = [each for each in scopes if domain.cells(each) <= largest_cells]
             if not small or len(small) + sum(map(len, groups)) > _MOST:
                 break
             groups.append(small)

@@ -77,7 +77,7 @@ def check_answers(workloads: Sequence[Workload]) -> None:
     if has_room(required):
         return
     domain, scopes = workloads[0].domain, workloads[0].scopes
-    sizes = [math.prod(domain.shape_of(scope)) for scope in scopes]
+    sizes = [domain.cells(scope) for scope in scopes]
     largest = max(range(len(scopes)), key=sizes.__getitem__)
     raise MarginalTooLargeError(
         attributes=scopes[largest],
@@ -187,7 +187,7 @@ class Limit:
             self._check_alone(alone)
             check_tree_fits(self.largest_cells)
             return
-        sizes = {scope: math.prod(self.workload.domain.shape_of(scope)) for scope in self.workload.scopes}
+        sizes = {scope: self.workload.domain.cells(scope) for scope in self.workload.scopes}
         least = min(sizes, key=lambda scope: sizes[scope])
         raise CandidatesTooLargeError(
             attributes=least,
@@ -377,7 +377,8 @@ def closure(workload: Workload, *, levels: bool = False, widest: int | None = No
         size = len(scope) if widest is None else min(widest, len(scope))
         if len(found) + _number_below(grains, size) > 8.0 * MOST_BELOW:
             return None
-        found.update(each for each in _below(domain, grains, size) if scope not in ordered or _is_small(domain, each))
+        below = _below(domain, grains, size)
+        found.update(each for each in below if scope not in ordered or domain.cells(each) <= LARGEST_TREE)
     if not 0 < len(found) <= MOST_BELOW:
         return None
     return asked.candidates(asked.overlaps(sorted(found, key=lambda each: (len(each), each))))
@@ -396,9 +397,9 @@ def _in_tables(workload: Workload, family: Family) -> bool:
     if family.whole or family.tabular:
         return True
     if family.ordered:
-        return all(_is_small(domain, (name,)) for scope in family.scopes for name in scope)
+        return all(domain.cells((name,)) <= LARGEST_TREE for scope in family.scopes for name in scope)
     numbers = np.bincount(family.scope_of, minlength=len(family.scopes)).tolist()
-    sizes = [math.prod(domain.shape_of(scope)) for scope in family.scopes]
+    sizes = [domain.cells(scope) for scope in family.scopes]
     return all(
         bool(scope) and (size <= max(_FEW_CELLS, _CELLS_PER_QUERY * number) or workload.covers(scope))
         for scope, size, number in zip(family.scopes, sizes, numbers, strict=True)
@@ -408,11 +409,7 @@ def _in_tables(workload: Workload, family: Family) -> bool:
 def _is_one_table(workload: Workload) -> bool:
     """Whether it asks for boxes of one table, however many values its attributes have."""
     boxes = all(family.ordered for family in workload.families) and len(set(workload.scopes)) == 1
-    return boxes and _is_small(workload.domain, workload.scopes[0])
-
-
-def _is_small(domain: Domain, clique: Clique) -> bool:
-    return math.prod(domain.shape_of(clique)) <= LARGEST_TREE
+    return boxes and workload.domain.cells(workload.scopes[0]) <= LARGEST_TREE
 
 
 def _number_below(grains: Sequence[Clique], widest: int) -> float:

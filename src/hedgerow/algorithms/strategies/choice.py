@@ -95,7 +95,7 @@ def _groups(goal: Goal) -> list[list[SubStrategy]]:
 def _of_family(goal: Goal, number: int) -> list[SubStrategy]:
     """Ways to answer a family that has no components, by itself."""
     family, alone = goal.workload.families[number], each_alone(goal, number)
-    cells = math.prod(goal.workload.domain.shape_of(family.scopes[0]))
+    cells = goal.workload.domain.cells(family.scopes[0])
     if isinstance(family, Boxes) and len(family.clique) <= _FROM_LEVELS and cells <= _LARGEST_LINE:
         build = from_levels if len(family.clique) == 1 else from_mixes
         return [build(goal, number, family), alone]

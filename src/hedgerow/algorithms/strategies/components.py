@@ -183,7 +183,7 @@ class Closure:
             raise QueryError("the queries look at no attribute", remedy="ask about one")
         _check_number(chains, scopes)
         rows, places = _components_of(chains, scopes)
-        gains = np.array([1.0 / math.prod(domain.shape_of(scope)) for scope in scopes])
+        gains = np.array([1.0 / domain.cells(scope) for scope in scopes])
         added = {name: _added(domain, chain) for name, chain in chains.items()}
         dimensions = [math.prod(added[name] for name in scope) for scope in scopes]
         return cls(

@@ -380,7 +380,7 @@ def level_steps(workload: Workload, budget: Budget, charge: float, total: float)
     if set(levels) != set(scopes) or not all(family.whole for family in workload.families):
         return []
     weights = dict(zip(scopes, np.bincount(workload.scope_of, workload.candidate_weights).tolist(), strict=True))
-    sizes = [math.prod(domain.shape_of(level)) for level in levels]
+    sizes = [domain.cells(level) for level in levels]
     shares = charge * _BELOW * np.array([weights[level] for level in levels]) / sum(weights.values())
     noises, _ = Measurements.of_marginals(domain, levels, budget).noises(budget, shares)
     if noises[-1] < min(_BESIDE) * total / sizes[-1]:
@@ -390,7 +390,7 @@ def level_steps(workload: Workload, budget: Budget, charge: float, total: float)
     for (coarse, fine), size, share in zip(pairwise(levels), sizes[1:], shares[1:].tolist(), strict=True):
         new = added_names(coarse, fine)
         part = 0.5 if fine == levels[-1] else _OF_SUMS
-        if part**growth * size < _TELL_MORE * math.prod(domain.shape_of(new)):
+        if part**growth * size < _TELL_MORE * domain.cells(new):
             part = 0.0
         else:
             steps.append(Step(Marginal(domain, new), part * share))
@@ -406,7 +406,7 @@ def _of_table(
     workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float
 ) -> dict[Grid, float]:
     finest, coarser = (0,) * len(levels), tuple(min(1, len(level) - 1) for level in levels)
-    size = math.prod(workload.domain.shape_of(workload.scopes[0]))
+    size = workload.domain.cells(workload.scopes[0])
     noise = _noise(workload, budget, charge) * size / total
     if noise >= 1.0 and coarser != finest:
         return {**_singles(levels, _ALONE), coarser: _COARSE, finest: 1.0 - _ALONE - _COARSE}

@@ -49,7 +49,7 @@ def from_cells(goal: Goal) -> Iterator[SubStrategy]:
     """
     workload, scopes = goal.workload, goal.workload.scopes
     domain, core = workload.domain, workload.domain.clique(name for scope in scopes for name in scope)
-    cells = math.prod(domain.shape_of(core))
+    cells = domain.cells(core)
     if not core or cells > LARGEST_STOPPED or any(domain.index(name) >= len(domain) for name in core):
         return
     try:
@@ -73,7 +73,7 @@ def _moments(family: Family) -> tuple[Floats, Floats]:
     if isinstance(family, Parities):
         return np.ones(family.n_queries), np.zeros(family.n_queries)
     if family.tabular:
-        shares = 1.0 / np.array([math.prod(domain.shape_of(scope)) for scope in family.scopes])
+        shares = 1.0 / np.array([domain.cells(scope) for scope in family.scopes])
         return shares[family.scope_of], shares[family.scope_of]
     if isinstance(family, Boxes):
         shares = ((family.highs - family.lows + 1) / np.array(domain.shape_of(family.clique))).prod(axis=1)

@@ -128,7 +128,7 @@ def _sensitivity_factor(workload: Workload, neighbours: Neighbours) -> float:
         least = 1 if neighbours.relation is Relation.REPLACE and not weighted else 0
         return float((neighbours.records - least) ** 2)
     scope = looked_at(workload)
-    whole = math.prod(workload.domain.shape_of(scope))
+    whole = workload.domain.cells(scope)
     cells = len(possible_columns(workload.domain, scope)) if workload.domain.constraints else whole
     return 2.0 * (1.0 + 1.0 / (cells - 1)) if cells > 1 else 0.0
 

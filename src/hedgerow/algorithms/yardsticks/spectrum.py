@@ -73,10 +73,6 @@ def _squares(workload: Workload, *, weighted: bool) -> Iterator[tuple[Family, fl
     return ((family, weight * weight) for family, weight in zip(workload.families, weights, strict=True))
 
 
-def _volume(domain: Domain, scope: Clique) -> int:
-    return math.prod(domain.shape_of(scope))
-
-
 def _outside(workload: Workload, core: Clique, *, weighted: bool) -> float:
     """Sum of the roots of the eigenvalues of all sets of attributes that do not lie in the core."""
     domain, inside = workload.domain, set(core)
@@ -94,7 +90,7 @@ def _outside(workload: Workload, core: Clique, *, weighted: bool) -> float:
         elif family.tabular:
             for scope in family.scopes:
                 for part in _subsets(scope):
-                    values[part] += square / _volume(domain, scope)
+                    values[part] += square / domain.cells(scope)
     return math.fsum(
         math.sqrt(value) * math.prod(domain[name].size - 1 for name in part)
         for part, value in values.items()
@@ -134,7 +130,7 @@ class _Core:
         for family, square in families:
             for part in family.scopes if family.tabular else ():
                 outside = tuple(name for name in part if name not in scope)
-                tables[tuple(name for name in part if name in scope)] += square / _volume(domain, outside)
+                tables[tuple(name for name in part if name in scope)] += square / domain.cells(outside)
             for part in family.scopes if isinstance(family, Parities) else ():
                 if set(part) <= set(scope):
                     parities[part] += square
@@ -143,12 +139,12 @@ class _Core:
     @property
     def cells(self) -> int:
         """Number of cells."""
-        return _volume(self.domain, self.scope)
+        return self.domain.cells(self.scope)
 
     @property
     def queries(self) -> int:
         """Number of queries."""
-        tables = sum(_volume(self.domain, part) for part in self.tables)
+        tables = sum(map(self.domain.cells, self.tables))
         return tables + len(self.parities) + sum(family.n_queries for family, _ in self.others)
 
     def root_sum(self, *, centred: bool) -> float:
@@ -218,7 +214,7 @@ class _Core:
 
     def _tables(self, blocks: Sequence[ProductRows], scope: Clique) -> Iterator[Floats]:
         """The values of the rows on the cells of a scope, as many rows at once as memory allows."""
-        limit = max(1, _BLOCK // _volume(self.domain, scope))
+        limit = max(1, _BLOCK // self.domain.cells(scope))
         for block in blocks:
             for first in range(0, block.number, limit):
                 yield tables_of([block.part(first, first + limit)], self.domain, scope)

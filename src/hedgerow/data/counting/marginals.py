@@ -4,7 +4,6 @@ Marginals come from histograms over blocks of attributes (``blocks.py``), or, wh
 attributes, from packed bits (``bits.py``).
 """
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
@@ -132,7 +131,7 @@ def _by_scope(domain: Domain, queries: _Numbered, chosen: Iterable[int]) -> tupl
     of_scope: dict[Clique, list[int]] = {}
     for i in chosen:
         of_scope.setdefault(queries[i].scope, []).append(i)
-    large = [scope for scope in of_scope if math.prod(domain.shape_of(scope)) > CHEAP_CELLS]
+    large = [scope for scope in of_scope if domain.cells(scope) > CHEAP_CELLS]
     return of_scope, [i for scope in large for i in of_scope.pop(scope)]
 
 
@@ -171,7 +170,7 @@ def check_memory(domain: Domain, cliques: Sequence[Clique]) -> None:
         >>> from hedgerow import IntegerRange
         >>> check_memory(Domain([IntegerRange("a", 0, 1)]), [("a",)])
     """
-    sizes = [math.prod(domain.shape_of(clique)) for clique in cliques]
+    sizes = [domain.cells(clique) for clique in cliques]
     largest = max(sizes, default=0)
     required = 8 * (sum(sizes) + 3 * max(largest, PASS_CELLS))
     if required > _UNCHECKED_BYTES and required > available_bytes():

@@ -7,7 +7,6 @@ in the first pass; what was counted is kept, so that a mechanism which asks agai
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 
@@ -264,7 +263,7 @@ class ScannedTable:
             wider = (other for other in self._tables if set(clique) <= set(other))
         else:
             wider = (other for other in self._tables if all(self.domain.determines(other, name) for name in clique))
-        return min(wider, key=lambda other: math.prod(self.domain.shape_of(other)), default=None)
+        return min(wider, key=self.domain.cells, default=None)
 
     def _marginal(self, clique: Clique) -> Floats:
         larger = self._holding(clique) or clique

@@ -53,7 +53,7 @@ class ClassAnswers:
             MarginalTooLargeError: A table does not fit into memory.
         """
         for clique in cliques:
-            cells = math.prod(self.coarsening.fine.shape_of(clique))
+            cells = self.coarsening.fine.cells(clique)
             Room().check(clique, cells, 3 * 8 * cells)
         wanted = [self.coarsening.told_by(clique) for clique in cliques]
         tables = self.inner.marginals(wanted)
@@ -109,7 +109,7 @@ class ClassAnswers:
         sizes = [self.coarsening.classes[name].sizes for name in told]
         for axis, size in enumerate(sizes):
             table = table / size.reshape([-1 if other == axis else 1 for other in range(len(sizes))])
-        free = math.prod(self.coarsening.fine.shape_of([name for name in clique if name not in told]))
+        free = self.coarsening.fine.cells([name for name in clique if name not in told])
         fine = self.coarsening.fine_table(told, table / free)
         shape = [self.coarsening.fine[name].size if name in told else 1 for name in clique]
         return np.array(np.broadcast_to(fine.reshape(shape), self.coarsening.fine.shape_of(clique)))
@@ -118,7 +118,7 @@ class ClassAnswers:
         """The same over levels and other derived attributes: those that are told as they are, others by shares."""
         sources = {name: self.coarsening.fine.base((name,)) for name in clique}
         if any(len(sources[name]) > 1 and name not in told for name in clique):
-            cells = math.prod(self.coarsening.fine.shape_of(base))
+            cells = self.coarsening.fine.cells(base)
             Room().check(base, cells, 3 * 8 * cells)
             (whole,) = self.tables([base])
             return summed(self.coarsening.fine, whole, base, clique)

@@ -11,7 +11,6 @@ A table over a level makes the level an attribute of the product, and classes of
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -55,6 +54,7 @@ class ValueClasses(Factored):
     """A distribution proportional to a product of positive factors, uniform where these tell no values apart.
 
     Example:
+        >>> import math
         >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("port", 0, 2**16 - 1)))
         >>> model = ValueClasses(domain, total=100)
@@ -95,6 +95,7 @@ class ValueClasses(Factored):
             ModelTooLargeError: The classes do not fit into memory.
 
         Example:
+            >>> import math
             >>> from hedgerow.domain import IntegerRange
             >>> domain = Domain((IntegerRange("a", 0, 2**40),))
             >>> steps = {Conjunction.where(domain, {"a": [0]}): 40 * math.log(2)}
@@ -220,7 +221,7 @@ class ValueClasses(Factored):
         said = [(m, target) for m in measurements if (target := _plain(m.target)) is not None]
         whole = [target.scope for _, target in said if isinstance(target, Marginal | Parity)]
         for scope in whole:
-            cells = math.prod(self._domain.shape_of(scope))
+            cells = self._domain.cells(scope)
             check_cells(cells, 4 * 8 * cells, tree=True)
         self._refine(self._coarsening.apart(name for scope in whole for name in scope), whole)
         self.cover([target for _, target in said if isinstance(target, LinearQuery)])

@@ -16,7 +16,6 @@ has is refused.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +28,7 @@ from hedgerow.domain import Clique, Domain, codes_at, places_in
 from hedgerow.errors import ImpossibleRowError
 from hedgerow.models.core import sampling_kernels as compiled
 from hedgerow.models.core.conditions import Columns
-from hedgerow.models.core.records import SamplingMethod
+from hedgerow.models.core.records import SamplingMethod, new_state
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +71,7 @@ class Conditional:
     @cached_property
     def groups(self) -> int:
         """Combinations of codes of the given variables."""
-        return math.prod(self.domain.shape_of(self.given))
+        return self.domain.cells(self.given)
 
     def places(self, names: Clique, inside: Clique) -> Ints:
         """Position in a table of each combination of codes of some variables; all others have code 0."""
@@ -128,8 +127,8 @@ class Completion:
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> pair = Conditional(domain, ("a", "b"), (), None, np.array([0.0, 1.0, 3.0, 0.0]))
         >>> columns = {"b": np.array([1, 0, 0])}
-        >>> Completion(domain, [pair], ("b",)).complete(columns, 3, np.zeros(1, np.uint64), SamplingMethod.INDEPENDENT)
-        >>> columns["a"].tolist()
+        >>> complete = Completion(domain, [pair], ("b",)).complete
+        >>> complete(columns, 3, np.random.default_rng(0), SamplingMethod.INDEPENDENT)["a"].tolist()
         [0, 1, 1]
     """
 
@@ -154,19 +153,19 @@ class Completion:
             self._links.append(link)
         self._links.reverse()
 
-    def complete(self, columns: Columns, rows: int, state: Words, method: SamplingMethod) -> None:
+    def complete(self, columns: Columns, rows: int, draw: np.random.Generator, method: SamplingMethod) -> Columns:
         """Add the codes of the variables that are not given.
 
         Args:
             columns: Codes of the given variables, shape ``(rows,)`` each; those of all conditionals are added.
             rows: Number of rows.
-            state: State of the compiled generator.
+            draw: Source of randomness.
             method: Systematic or independent, as the module describes them.
 
         Raises:
             ImpossibleRowError: No record has the values of a row; the first such row.
         """
-        refused = np.zeros(rows, dtype=np.bool_)
+        state, refused = new_state(draw), np.zeros(rows, dtype=np.bool_)
         for name in self._names:  # which contradict others that are given
             others = {other: columns[other] for other in self._names if other != name}
             if self._domain.determines(others, name):
@@ -177,6 +176,7 @@ class Completion:
             raise ImpossibleRowError(int(refused.argmax()) + 1)
         for link in self._links:
             link.draw(columns, state, method)
+        return columns
 
 
 class _Link:
@@ -198,23 +198,21 @@ class _Link:
         shared = tuple(name for name in self._evidence if domain.determines(given, name))
         self._shared = shared
         # the separator's codes that agree with what the rows say of it
-        self._agreeing, self._begins = runs_of(_places(domain, given, shared), _count(domain, shared))
-        self._rank = np.zeros(_count(domain, given), dtype=np.int64)
+        self._agreeing, self._begins = runs_of(_places(domain, given, shared), domain.cells(shared))
+        self._rank = np.zeros(domain.cells(given), dtype=np.int64)
         self._rank[self._agreeing] = np.arange(len(self._agreeing)) - np.repeat(
             self._begins[:-1], np.diff(self._begins)
         )
         # the cells that agree with both
         groups = _places(domain, clique, given)
-        keys = np.where(
-            groups < 0, -1, groups * _count(domain, self._evidence) + _places(domain, clique, self._evidence)
-        )
+        keys = np.where(groups < 0, -1, groups * domain.cells(self._evidence) + _places(domain, clique, self._evidence))
         order = np.argsort(keys, kind="stable")
         order = order[np.searchsorted(keys[order], 0) :]
         self._cells = order
         self._keys, firsts = np.unique(keys[order], return_index=True)
         self._ends = np.append(firsts, len(order))
         self._seen_by = [_places(domain, clique, child.separator) for child in children]
-        self._total = _log_sums(self._logs(order), groups[order], _count(domain, given))
+        self._total = _log_sums(self._logs(order), groups[order], domain.cells(given))
 
     def _logs(self, cells: Ints) -> Floats:
         logs = self._conditional.logs
@@ -281,7 +279,7 @@ class _Link:
 
     def _run(self, patterns: Ints, codes: Ints) -> tuple[Ints, Ints]:
         """First of the cells that agree with what is said and with a code of the separator, and their number."""
-        wanted = codes * _count(self._conditional.domain, self._evidence) + self._said[patterns]
+        wanted = codes * self._conditional.domain.cells(self._evidence) + self._said[patterns]
         places = np.searchsorted(self._keys, wanted)
         there = self._keys.take(places, mode="clip") == wanted if len(self._keys) else np.zeros(len(wanted), np.bool_)
         starts = self._ends[np.where(there, places, 0)]
@@ -304,7 +302,7 @@ class _Link:
             columns.update({name: codes_at(domain, name, columns) for name in clique})
             return
         codes = _flat(domain, conditional.given, columns, len(self._pattern))
-        count = _count(domain, conditional.given)
+        count = domain.cells(conditional.given)
         _, firsts, group = np.unique(self._pattern * count + codes, return_index=True, return_inverse=True)
         patterns, codes = self._pattern[firsts], codes[firsts]
         order = np.argsort(group, kind="stable")
@@ -374,10 +372,6 @@ def _ranges(starts: Ints, lengths: Ints) -> Ints:
 
 def _places(domain: Domain, clique: Clique, wanted: Clique) -> Ints:
     return places_in(domain, clique, wanted).reshape(-1)
-
-
-def _count(domain: Domain, names: Clique) -> int:
-    return math.prod(domain.shape_of(names))
 
 
 def _flat(domain: Domain, names: Clique, columns: Mapping[str, Ints], rows: int) -> Ints:

@@ -129,13 +129,13 @@ def _in_turn(model: Model, order: Sequence[KnownTable], draw: np.random.Generato
     for table in order[1:]:
         added = tuple(name for name in table.names if not domain.determines(names, name))
         wider = domain.clique((*names, *added))
-        if math.prod(domain.shape_of(wider)) > _MOST_CELLS:
+        if domain.cells(wider) > _MOST_CELLS:
             raise ConfigError(
                 f"known tables over {', '.join(wider)} have too many cells together for records to be rounded",
                 remedy="leave one out, or give it over levels",
             )
         back = places_in(domain, wider, names).reshape(-1)
-        row_of = np.full(math.prod(domain.shape_of(names)), -1, dtype=np.int64)
+        row_of = np.full(domain.cells(names), -1, dtype=np.int64)
         row_of[places] = np.arange(len(places))
         weights = model.marginals([wider])[0].reshape(-1)
         column = places_in(domain, wider, table.names).reshape(-1)

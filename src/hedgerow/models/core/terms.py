@@ -120,7 +120,7 @@ class Terms:
         tables, left, made = dict(self.tables), list[tuple[Conjunction, float]](), set[Clique]()
         for query, step in self.steps():
             scope = query.scope
-            if math.prod(domain.shape_of(scope)) > largest:
+            if domain.cells(scope) > largest:
                 left.append((query, step))
                 continue
             if scope not in made:

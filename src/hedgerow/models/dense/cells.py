@@ -169,7 +169,7 @@ class Weights:
 
     def _is_large(self, clique: Clique) -> bool:
         """Whether the cells of a table take longer to sum up than one more pass over all weights."""
-        return _PASS_PER_CELL * math.prod(self.layout.domain.shape_of(clique)) > self.weights.size
+        return _PASS_PER_CELL * self.layout.domain.cells(clique) > self.weights.size
 
     def records(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:
         """Draw records block by block; the weights are not to be changed meanwhile.

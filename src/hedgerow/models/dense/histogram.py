@@ -18,7 +18,6 @@ from hedgerow.domain import Clique, Domain, spread_over
 from hedgerow.errors import ConfigError
 from hedgerow.models.core import (
     Codes,
-    Columns,
     Complete,
     Factored,
     Kind,
@@ -26,7 +25,6 @@ from hedgerow.models.core import (
     SamplingMethod,
     Terms,
     check_fits,
-    new_state,
     restricted,
 )
 from hedgerow.models.core.terms import Key
@@ -292,15 +290,8 @@ class Histogram(Factored):
 
         check_fits(self.domain, copies=4)
         (cells,) = self._marginals([self.domain.names])
-        completion = Completion(
-            self.domain, [Conditional(self.domain, self.domain.names, (), None, cells.reshape(-1))], names
-        )
-
-        def complete(columns: Columns, rows: int, draw: np.random.Generator, method: SamplingMethod) -> Columns:
-            completion.complete(columns, rows, new_state(draw), method)
-            return columns
-
-        return complete
+        whole = Conditional(self.domain, self.domain.names, (), None, cells.reshape(-1))
+        return Completion(self.domain, [whole], names).complete
 
     def weights(self) -> tuple[Floats, float]:
         """The weights of all cells as they lie in memory, and their sum; a view that the next update changes."""

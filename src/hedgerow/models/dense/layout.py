@@ -257,7 +257,7 @@ class RowLayout:
             from_layout=tuple(to_layout.index(i) for i in range(len(to_layout))),
             sizes=self.domain.shape_of(ordered),
             narrow=len(outer) == len(ordered),
-            rows=math.prod(self.domain.shape_of(outer)),
+            rows=self.domain.cells(outer),
             inner=inner,
             block=self._places(outer, 0, self._first_row),
             row=self._places(outer, self._first_row, self._first_inner),
@@ -310,7 +310,7 @@ class RowLayout:
         to_layout = sorted(range(len(clique)), key=lambda i: self._axis(clique[i]))
         ordered = [clique[i] for i in to_layout]
         outer = [name for name in ordered if self._axis(name) < self._first_inner]
-        rows = math.prod(self.domain.shape_of(outer))
+        rows = self.domain.cells(outer)
         table = np.ascontiguousarray(allowed.transpose(to_layout)).reshape(rows, -1)
         inside = self._places(ordered[len(outer) :], self._first_inner, len(self.shape))
         return Ruled(

@@ -16,7 +16,6 @@ in units of the noise, that agree everywhere, that vanish where no record can be
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -175,7 +174,7 @@ def _meetings(known: _Variables, masks: Sequence[int], ends: Ints, variances: Fl
         having = [table for table, mask in enumerate(masks) if mask & shared == shared]
         if len(having) > 1:
             rows.append(rows[-1] + len(having))
-            sizes.append(math.prod(known.domain.shape_of(known.scope(shared))))
+            sizes.append(known.domain.cells(known.scope(shared)))
             tables += having
             for table in having:
                 numbers = places_in(known.domain, known.scope(masks[table]), known.scope(shared)).reshape(-1)

@@ -8,7 +8,6 @@ here with weights, uneven blocks and known zeros). All values are fractions of t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -63,7 +62,7 @@ class Chain:
         answers, variances, lengths = list[Floats](), list[Floats](), list[float]()
         for target, nodes in zip(targets, places, strict=True):
             same = [m for m in measurements if _is_table(m.target) and _key(m.target) == _key(target)]
-            sigmas = np.array([min(max(each.std / total, _EXACT), _NOTHING) for each in same])
+            sigmas = np.array([deviation(each, total) for each in same])
             occupied = np.bincount(nodes, minlength=target.size) > 0
             values = np.average([each.values / total for each in same], axis=0, weights=sigmas**-2.0)
             answers.append(np.where(occupied, values, 0.0))
@@ -155,6 +154,11 @@ def averaged(above: Sequence[Ints], answers: Sequence[Floats], variances: Sequen
     return averages
 
 
+def deviation(measured: Measurement, total: float) -> float:
+    """The standard deviation of an answer as a fraction of the total, cut to what no noise and saying nothing have."""
+    return min(max(measured.std / total, _EXACT), _NOTHING)
+
+
 def _is_table(target: Measurable) -> TypeGuard[Table]:
     return isinstance(target, Blocks) or (isinstance(target, Marginal) and target.within is None)
 
@@ -175,7 +179,7 @@ def _key(target: Table) -> object:
 def cells_of(measurements: Sequence[Measurement]) -> Clique:
     """The scope whose cells make up all tables."""
     domain = measurements[0].target.domain
-    return max((m.target.scope for m in measurements), key=lambda scope: math.prod(domain.shape_of(scope)))
+    return max((m.target.scope for m in measurements), key=domain.cells)
 
 
 def _places(target: Table, scope: Clique) -> Ints:

@@ -23,15 +23,12 @@ import numpy as np
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import possible_cells, spread_over, summed
 from hedgerow.models.fit.agreement import agreed
+from hedgerow.models.fit.chains import deviation
 from hedgerow.models.fit.residual_basis import ResidualBasis
 from hedgerow.queries import Marginal, Measurable, Measurement
 
 _WIDEST = 6
 """Marginals of more attributes stay as they are: they have too many components."""
-_EXACT = 1e-12
-"""Standard deviation, as a fraction of the total, of answers without noise."""
-_NOTHING = 1e6
-"""The same of answers that say nothing: more noise is counted as so much, so that its square is a number."""
 
 
 def consistent(measurements: Sequence[Measurement], total: float) -> list[Floats]:
@@ -100,10 +97,6 @@ def _over_attributes(target: Measurable) -> bool:
     return all(target.domain.index(name) < len(target.domain) for name in target.scope)
 
 
-def _deviation(measured: Measurement, total: float) -> float:
-    return min(max(measured.std / total, _EXACT), _NOTHING)
-
-
 def _agree(
     measurements: Sequence[Measurement],
     members: Sequence[int],
@@ -116,7 +109,7 @@ def _agree(
     shapes = [domain.shape_of(scope) for scope in scopes]
     variances = []
     for position, shape in zip(members, shapes, strict=True):
-        variance = np.full(answers[position].size, _deviation(measurements[position], total) ** 2)
+        variance = np.full(answers[position].size, deviation(measurements[position], total) ** 2)
         if position in possible:
             variance[~possible[position]] = 0.0
         variances.append(variance.reshape(shape))
@@ -133,7 +126,7 @@ def _average(measurements: Sequence[Measurement], members: Sequence[int], answer
     inner = [tuple(name for name in scope if owners[name] > 1) for scope in scopes]
     sums = [summed(domain, *each).reshape(-1) for each in zip(tables, scopes, inner, strict=True)]
     added = np.array([table.size / each.size for table, each in zip(tables, sums, strict=True)])
-    weights = np.array([_deviation(measurements[at], total) for at in members]) ** -2.0 / added
+    weights = np.array([deviation(measurements[at], total) for at in members]) ** -2.0 / added
     basis = ResidualBasis(domain, inner)
     stacks = basis.stacks(inner)
     noisy = [np.stack([sums[row] for row in stack.rows.tolist()]) for stack in stacks]

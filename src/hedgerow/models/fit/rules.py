@@ -42,8 +42,19 @@ _FIRST_STEP = 4.0
 _LONGEST = 1e12
 
 
+class _AsItIs:
+    """A rule that goes on from the model as it is, and shares its sweeps with all that do."""
+
+    anew: ClassVar[bool] = False
+    """Starts from the model as it is, and keeps the order of the measurements."""
+
+    def longest(self, measurements: Sequence[Measurement], total: float) -> float:
+        """No lengths: all parts share their sweeps."""
+        return 0.0
+
+
 @dataclass(frozen=True)
-class Sweeps:
+class Sweeps(_AsItIs):
     """The paper's rule: go through all measurements many times, one multiplicative-weights step each.
 
     Theory.md sections 1 and 2; the step is taken from the hypothesis as it is.
@@ -63,9 +74,6 @@ class Sweeps:
     step: Step = "source"
     clip: bool = True
 
-    anew: ClassVar[bool] = False
-    """Starts from the model as it is, and keeps the order of the measurements."""
-
     def __post_init__(self) -> None:
         """Check the numbers."""
         if self.sweeps < 1 or self.step not in ("source", "sharp"):
@@ -82,10 +90,6 @@ class Sweeps:
         )
         near = _clipped(targets, measurements) if self.clip else targets
         return [Phase("explicit", near, rates, np.ones(self.sweeps))]
-
-    def longest(self, measurements: Sequence[Measurement], total: float) -> float:
-        """Fits with the same number share their sweeps."""
-        return 0.0
 
 
 @dataclass(frozen=True)
@@ -191,7 +195,7 @@ class Stretched:
 
 
 @dataclass(frozen=True, eq=False)
-class Onward:
+class Onward(_AsItIs):
     """A fit that goes on from where a shorter one ended, in one step of all measurements together.
 
     Attributes:
@@ -201,8 +205,6 @@ class Onward:
 
     rule: Proximal
     since: float
-
-    anew: ClassVar[bool] = False
 
     @property
     def c(self) -> float:
@@ -222,13 +224,9 @@ class Onward:
             )
         ]
 
-    def longest(self, measurements: Sequence[Measurement], total: float) -> float:
-        """Fits with the same number share their sweeps: all that go on do."""
-        return 0.0
-
 
 @dataclass(frozen=True, eq=False)
-class Resumed:
+class Resumed(_AsItIs):
     """Joint steps towards counts, from the point that an earlier fit reached (``rules.py``).
 
     Attributes:
@@ -240,16 +238,10 @@ class Resumed:
     towards: Mapping[int, tuple[float, float]]
     sweeps: int
 
-    anew: ClassVar[bool] = False
-
     def phases(self, measurements: Sequence[Measurement], total: float) -> list[Phase]:
         """The steps, in fractions of the total."""
         goals, lengths = np.array([self.towards[id(measurement)] for measurement in measurements]).T
         return [Phase("joint", goals, lengths, np.ones(self.sweeps if len(measurements) > 1 else 1))]
-
-    def longest(self, measurements: Sequence[Measurement], total: float) -> float:
-        """Fits with the same number share their sweeps: all that go on do."""
-        return 0.0
 
 
 Rule = Sweeps | Proximal | Stretched | Onward | Resumed

@@ -240,5 +240,5 @@ def _possible(domain: Domain, scopes: Sequence[Clique]) -> Bools | None:
     if not domain.constraints:
         return None
     found = [possible_cells(domain, scope) for scope in scopes]
-    cells = math.prod(domain.shape_of(scopes[0]))  # all are of one shape
+    cells = domain.cells(scopes[0])  # all are of one shape
     return np.stack([np.ones(cells, dtype=np.bool_) if each is None else each.reshape(-1) for each in found])

@@ -89,7 +89,7 @@ def table_cells(domain: Domain, scopes: Iterable[Clique]) -> int:
         >>> table_cells(Domain(IntegerRange(name, 0, 1) for name in "abc"), [("a", "b"), ("b", "c"), ("b",)])
         8
     """
-    return sum(math.prod(domain.shape_of(scope)) for scope in largest(scopes))
+    return sum(domain.cells(scope) for scope in largest(scopes))
 
 
 _PER_ATTRIBUTE = 3

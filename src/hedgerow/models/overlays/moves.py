@@ -96,7 +96,7 @@ class Moves:
             inside = self._cells(self._logs, holder)
             inside += spread_over(domain, table, scope, holder)
         self._read = _read([domain.shape_of(scope) for scope in self._scopes])
-        self._aimed = sum(math.prod(domain.shape_of(scope)) for scope in tables)
+        self._aimed = sum(map(domain.cells, tables))
 
     @classmethod
     def of(

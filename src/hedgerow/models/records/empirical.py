@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -113,7 +112,7 @@ class Empirical(Model):
     # Answers
 
     def _marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
-        sizes = self._sizes(cliques)
+        sizes = list(map(self.domain.cells, cliques))
         if sizes:
             largest = max(range(len(sizes)), key=sizes.__getitem__)
             Room().check(cliques[largest], sizes[largest], 16 * sum(sizes))
@@ -121,7 +120,7 @@ class Empirical(Model):
 
     def _tables(self, cliques: Sequence[Clique]) -> Iterator[Floats]:
         """All tables from one count: they stand one after the other."""
-        sizes = np.array(self._sizes(cliques), dtype=np.int64)
+        sizes = np.array([*map(self.domain.cells, cliques)], dtype=np.int64)
         ends = np.cumsum(sizes)
         cells = cells_of(self.domain, self.codes, cliques) + (ends - sizes)[:, None]
         counts = self._count(cells.reshape(-1), int(ends[-1]))
@@ -181,10 +180,6 @@ class Empirical(Model):
             return {name: codes[found] for name, codes in held.items()}
 
         return complete
-
-    def _sizes(self, cliques: Sequence[Clique]) -> list[int]:
-        """Cells of each table, exact however large."""
-        return [math.prod(self.domain.shape_of(clique)) for clique in cliques]
 
 
 def _checked_codes(domain: Domain, codes: ArrayLike) -> Codes:

@@ -101,7 +101,7 @@ class TreeAnswers:
         members: dict[Clique, list[int]] = {}
         for index, query in enumerate(queries):
             way = self._present.way(query.scope)
-            cells = self._cells(query.scope) if way is None else way.cells(self._domain)
+            cells = self._domain.cells(query.scope) if way is None else way.cells(self._domain)
             allowed = dict(zip(query.scope, query.codes, strict=True))
             chance = self._evidence(allowed) if cells > CHEAP_CELLS else None
             if chance is not None:
@@ -210,12 +210,9 @@ class TreeAnswers:
             chance *= float(part.table(steps, (), given, factors))
         return chance
 
-    def _cells(self, names: Clique) -> int:
-        return math.prod(self._domain.shape_of(names))
-
     def _batches(self, scopes: Iterable[Clique]) -> Iterator[list[Clique]]:
         listed = list(scopes)
-        return (listed[run] for run in runs_within(map(self._cells, listed), _TOGETHER))
+        return (listed[run] for run in runs_within(map(self._domain.cells, listed), _TOGETHER))
 
 
 def _check_room(room: Room, names: Clique, cells: int) -> None:

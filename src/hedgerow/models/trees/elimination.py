@@ -182,7 +182,7 @@ def _ordered_children(
             child: kept.union(*(shared for other, (_, shared) in left.items() if other != child)) for child in left
         }
         results = {child: set(left_of(names | held, needed[child], domain)) for child, (held, _) in left.items()}
-        child = min(results, key=lambda result: math.prod(tree.domain.shape_of(tuple(results[result]))))
+        child = min(results, key=lambda result: tree.domain.cells(tuple(results[result])))
         names = results[child]
         yield child, left.pop(child)[1]
 

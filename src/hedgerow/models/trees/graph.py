@@ -96,7 +96,7 @@ class Graph:
             return sum(math.prod(map(int, self.sizes[clique].tolist())) for clique in self._eliminated()[0].values())
         names = [variable.name for variable in domain.variables]
         cliques = (tuple(names[place] for place in clique) for clique in self.triangulated()[0])
-        return sum(math.prod(domain.shape_of(domain.reduced(clique))) for clique in cliques)
+        return sum(domain.cells(domain.reduced(clique)) for clique in cliques)
 
     def triangulated(self) -> tuple[list[tuple[int, ...]], list[Edge]]:
         """Cliques by the positions of their members in the domain, and the edges of a forest between them.

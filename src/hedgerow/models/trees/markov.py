@@ -8,7 +8,6 @@ over a level that no clique has, and only for the parts that the scope touches.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -82,6 +81,7 @@ class Markov(Factored):
     """A distribution proportional to a product of positive factors over the scopes of updates, scaled to a total.
 
     Example:
+        >>> import math
         >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(50))
         >>> model = Markov(domain, total=100)
@@ -132,6 +132,7 @@ class Markov(Factored):
             ModelTooLargeError: The cliques do not fit into memory; nothing was allocated.
 
         Example:
+            >>> import math
             >>> from hedgerow.domain import IntegerRange
             >>> domain = Domain((IntegerRange("a", 0, 1),))
             >>> steps = {Conjunction.where(domain, {"a": [0]}): math.log(3)}
@@ -225,7 +226,7 @@ class Markov(Factored):
         if not new:
             return
         for scope in new:  # what no tree could hold is refused before one is looked for
-            cells = math.prod(self._domain.shape_of(scope))
+            cells = self._domain.cells(scope)
             check_cells(cells, _CELL_BYTES * cells, tree=True)
         bases = {scope: self._domain.base(scope) for scope in new}
         touched = {id(part): part for names in bases.values() for name in names if (part := self._owners.get(name))}
@@ -241,7 +242,7 @@ class Markov(Factored):
         trees = [JunctionTree.of(self._domain, scopes) for scopes in scopes_of]
         before = sum(part.tree.cells for part in touched.values())
         # the bound that growth.py gives is at least half the cells of the scope above what is there
-        if len(new) == 1 and touched and trees[0].cells > before + math.prod(self._domain.shape_of(new[0])) // 2:
+        if len(new) == 1 and touched and trees[0].cells > before + self._domain.cells(new[0]) // 2:
             grown = grown_tree(self._domain, [part.tree for part in touched.values()], new[0])
             trees = min(trees, [grown], key=lambda each: sum(tree.cells for tree in each))
         self._check_fits([*trees, *(part.tree for part in self.forest if id(part) not in touched)])

@@ -7,7 +7,6 @@ are.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -49,7 +48,7 @@ class Way:
 
     def cells(self, domain: Domain) -> int:
         """Cells of the largest table on the way."""
-        return max(math.prod(domain.shape_of(names)) for names in ((*self.asked, *self.free), self.made, self.wanted))
+        return max(domain.cells(names) for names in ((*self.asked, *self.free), self.made, self.wanted))
 
     def follow(self, domain: Domain, table: Floats) -> Floats:
         """The table of the clique.

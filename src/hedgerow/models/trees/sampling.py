@@ -23,7 +23,6 @@ get no record, by either method.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -121,7 +120,7 @@ def completing(parts: Sequence[Beliefs], domain: Domain, names: Clique) -> Compl
     completion = Completion(domain, links, names)
 
     def complete(columns: Columns, rows: int, draw: np.random.Generator, method: SamplingMethod) -> Columns:
-        completion.complete(columns, rows, new_state(draw), method)
+        completion.complete(columns, rows, draw, method)
         codes = np.empty((len(domain), rows), dtype=np.uint64)
         for name in wide:
             _Wide(domain, name, draw, method).fill(codes)
@@ -273,7 +272,7 @@ class _Rounded(_FromTable):
     def counted(self, names: Clique) -> Ints:
         """Number of records with each combination of codes of variables that the step knows."""
         step = self._step
-        sums = np.zeros(math.prod(step.domain.shape_of(names)), dtype=np.int64)
+        sums = np.zeros(step.domain.cells(names), dtype=np.int64)
         if step.plain and set(names) <= set(step.clique):
             rows, inside = step.places(step.given, names), step.places(step.rest, names)
             compiled.add_entries(self._entries, rows, inside, sums)

@@ -70,7 +70,7 @@ def query_key(query: Measurable) -> Hashable:
         return "marginal", query.scope, None if query.within is None else query_key(query.within)
     if isinstance(query, Blocks):
         return "blocks", query.scope, _digest(query.places)
-    if isinstance(query, Parity) and math.prod(query.domain.shape_of(query.scope)) > _COMPARED_CELLS:
+    if isinstance(query, Parity) and query.domain.cells(query.scope) > _COMPARED_CELLS:
         return "parity", query.scope
     if not isinstance(query, LinearQuery):
         raise TypeError(f"a {type(query).__name__} is neither a query nor a group of counts")
@@ -162,13 +162,13 @@ class Groups:
                 f"one of {', '.join(self.names)} follows from the others",
                 remedy="name each column once, and either a column or one of its levels",
             )
-        if (count := math.prod(self.domain.shape_of(self._clique))) > MOST_GROUPS:
+        if (count := self.domain.cells(self._clique)) > MOST_GROUPS:
             sizes = ", ".join(f"{name} ({self.domain[name].size:,})" for name in self.names)
             raise QueryError(
                 f"there are {human(count)} groups of {sizes}, and at most {MOST_GROUPS:,} are answered together",
                 remedy='name fewer columns, or coarser levels of them, as in GROUP BY "age.10"',
             )
-        cells = math.prod(self.domain.shape_of(self._scope)) if self.names and self.where.scope else 0
+        cells = self.domain.cells(self._scope) if self.names and self.where.scope else 0
         if cells * self.size > _MOST_TOGETHER:
             raise QueryError(
                 f"there are {self.size:,} groups, and {human(cells)} cells of them and of what the condition is about: "
@@ -284,7 +284,7 @@ class Groups:
             can_hold = all(self.where.codes) if isinstance(self.where, Conjunction) else self.where.values().any()
             return np.zeros(int(can_hold), dtype=np.int64)
         if not self.where.scope:
-            return np.arange(math.prod(self.domain.shape_of(self._clique)))
+            return np.arange(self.domain.cells(self._clique))
         return np.unique(self._place_of(self._scope)[self._holds(self._scope)])
 
     def _place_of(self, scope: Clique) -> Ints:
@@ -301,7 +301,7 @@ class Groups:
 
 def _check_cells(domain: Domain, scope: Iterable[str]) -> None:
     names = tuple(scope)
-    if (cells := math.prod(domain.shape_of(names))) > MAX_CELLS:
+    if (cells := domain.cells(names)) > MAX_CELLS:
         raise QueryError(
             f"the question is about {human(cells)} cells of {', '.join(names)}",
             remedy=f"at most {MAX_CELLS:,} are supported: name fewer columns, or coarser levels of them",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -55,7 +54,7 @@ class Blocks(Measurable):
         if places.shape != self.domain.shape_of(self.scope):
             raise QueryError(
                 f"there are blocks for {places.size:,} cells, and {' * '.join(self.scope)} has "
-                f"{math.prod(self.domain.shape_of(self.scope)):,}"
+                f"{self.domain.cells(self.scope):,}"
             )
         if places.min() < 0 or places.max() >= places.size or not np.bincount(places.reshape(-1)).all():
             raise QueryError("a block without a cell, or a cell without a block", remedy="number blocks from 0 on")

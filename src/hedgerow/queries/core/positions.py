@@ -72,7 +72,7 @@ class Positions(Measurable):
             raise QueryError(
                 f"{wrong[0]!r} is no column to group positions by", remedy="name columns without bins, and no levels"
             )
-        if math.prod(counted.shape_of(self.scope)) > (_MOST_PAIRS if self.other else _MOST_CELLS):
+        if counted.cells(self.scope) > (_MOST_PAIRS if self.other else _MOST_CELLS):
             raise QueryError(
                 f"{self.text!r} would be read off a table of more than {_MOST_CELLS:,} cells",
                 remedy="group by fewer columns, or by columns with fewer values",

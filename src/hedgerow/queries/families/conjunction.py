@@ -268,7 +268,7 @@ class Boxes(Family):
 
     def cliques(self, cheap_cells: int) -> tuple[Clique, ...]:
         """The one clique; none where its table would be too large, and boxes are answered one by one."""
-        return (self.clique,) if math.prod(self.domain.shape_of(self.clique)) <= LARGEST_BOX_TABLE else ()
+        return (self.clique,) if self.domain.cells(self.clique) <= LARGEST_BOX_TABLE else ()
 
     def answers(self, tables: Tables) -> Floats:
         """All answers from one table, or as conditions where that would be too large."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -62,7 +61,7 @@ class ExplicitMatrix(Family):
         """
         clique = domain.clique(scope)
         kept = query_scope(domain, clique)
-        cells = math.prod(domain.shape_of(clique))
+        cells = domain.cells(clique)
         if not clique or cells > MAX_CELLS:
             raise QueryError(
                 f"explicit values over {'*'.join(clique) or 'no attribute'} would be {cells:,} for each query",

@@ -172,13 +172,13 @@ def _small_cliques(
     cliques = grown((), 1, 0)
     if not levels:
         return cliques
-    return (clique for clique in with_levels(domain, cliques) if math.prod(domain.shape_of(clique)) <= largest)
+    return (clique for clique in with_levels(domain, cliques) if domain.cells(clique) <= largest)
 
 
 def _next_size(domain: Domain, order: int, largest: int, *, levels: bool = False) -> int:
     """Cells of the smallest marginal that has more than ``largest``; there is one."""
     every: Iterable[Clique] = combinations(domain.names, order)
-    sizes = (math.prod(domain.shape_of(clique)) for clique in (with_levels(domain, every) if levels else every))
+    sizes = (domain.cells(clique) for clique in (with_levels(domain, every) if levels else every))
     return min(size for size in sizes if size > largest)
 
 
@@ -263,7 +263,7 @@ class _CliqueFamily(Family):
     @cached_property
     def sizes(self) -> list[int]:
         """Number of cells of each marginal."""
-        return [math.prod(self.domain.shape_of(clique)) for clique in self.cells_of]
+        return [self.domain.cells(clique) for clique in self.cells_of]
 
     @property
     def scopes(self) -> tuple[Clique, ...]:
