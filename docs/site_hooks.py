@@ -35,6 +35,17 @@ LOWERED = re.compile(
     r"|(?<=[\u03a3\u2211])_(\w+)"
 )
 """Powers and indices in formulas of a line, as ``e^{-ay}`` and ``D_a``."""
+VARIABLE = re.compile(
+    r"(?<![\w'\u2019.&/#-])([A-Za-z\u03b1-\u03c9])"
+    r"(?=<su[bp]>|\(|\u0302| (?:[=≤≥≈∝∈·\u00d7+\u2212~]|&[lg]t;) )"
+    r"|(?<=[=≤≥≈∝∈·\u00d7+\u2212~] )([A-Za-z\u03b1-\u03c9])(?![\w'\u2019.-])"
+)
+LONE = re.compile(
+    r"(?<![\w'\u2019.&/#<>-])(?<!\d )(?<!\()([b-zB-HJ-Z\u03b1-\u03c9])(?=['\u00b2\u207b]*(?:[ ,;:)]|[A-Z]'|$))"
+)
+"""Variables in the words of a page of formulas: a letter alone is one there, but for articles, initials and seconds."""
+ARGUMENT = re.compile(r"(</var>\(|<var>\w</var>, )([A-Za-z\u03b1-\u03c9])(?=[,)])")
+"""Variables: single letters beside operators, indices and brackets, and those in brackets behind one."""
 
 
 def undocumented(module: ModuleType) -> Iterator[str]:
@@ -146,12 +157,16 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     return markdown.replace("][", "]\\[")
 
 
-def typeset(html: str) -> str:
-    """The formulas of a page: those of their own as MathML, and raised and lowered text in those of a line.
+def typeset(html: str, *, formulas: bool = False) -> str:
+    """The formulas of a page: those of their own as MathML; in those of a line raised and lowered text, and variables.
 
     Example:
-        >>> typeset("<p>e^{ay} ≤ D_β <code>a_b</code></p>")
-        '<p>e<sup>ay</sup> ≤ D<sub>β</sub> <code>a_b</code></p>'
+        >>> typeset("<p>a size n ≤ D_β <code>a_b</code></p>")
+        '<p>a size <var>n</var> ≤ <var>D</var><sub>β</sub> <code>a_b</code></p>'
+        >>> typeset("f(x, y) = e^{ay}, (a) J. P. Reiter")
+        '<var>f</var>(<var>x</var>, <var>y</var>) = <var>e</var><sup>ay</sup>, (a) J. P. Reiter'
+        >>> typeset("a function of y with k cells in 7 s (b)", formulas=True)
+        'a function of <var>y</var> with <var>k</var> cells in 7 s (b)'
     """
     from latex2mathml.converter import convert
 
@@ -161,20 +176,25 @@ def typeset(html: str) -> str:
     )
     done, place = [], 0
     for kept in UNSET.finditer(html):
-        done += [_raised(html[place : kept.start()]), kept[0]]
+        done += [_raised(html[place : kept.start()], formulas), kept[0]]
         place = kept.end()
-    return "".join([*done, _raised(html[place:])])
+    return "".join([*done, _raised(html[place:], formulas)])
 
 
-def _raised(text: str) -> str:
+def _raised(text: str, formulas: bool) -> str:
     before = ""
     while before != text:  # from the innermost braces outward
         before = text
         text = LOWERED.sub(lambda found: f"<sub>{found[found.lastindex]}</sub>", text)
         text = RAISED.sub(lambda found: f"<sup>{found[found.lastindex]}</sup>", text)
+    text = LONE.sub(r"<var>\1</var>", text) if formulas else text
+    text, before = VARIABLE.sub(lambda found: f"<var>{found[found.lastindex]}</var>", text), ""
+    while before != text:
+        before = text
+        text = ARGUMENT.sub(r"\1<var>\2</var>", text)
     return text
 
 
-def on_page_content(html: str, **_: Any) -> str:
+def on_page_content(html: str, page: Any, **_: Any) -> str:
     """Typeset formulas, without a script that a reader's browser would have to fetch."""
-    return typeset(html)
+    return typeset(html, formulas=page.file.src_uri == "theory.md")

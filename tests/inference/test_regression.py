@@ -13,6 +13,7 @@ from hedgerow import (
     GDP,
     MWEM,
     ZCDP,
+    Binned,
     Categorical,
     Domain,
     IntegerRange,
@@ -268,6 +269,26 @@ def test_a_table_that_is_mostly_noise_gives_no_intervals() -> None:
     assert np.isfinite(clear.estimate.low).all()
 
 
+def numbers_inside_wide_bins_are_no_guess() -> None:
+    """Records have even numbers in bins, so that a slope between binned columns is a sixth too small."""
+    rng = np.random.default_rng(0)
+    domain = Domain(
+        [*(Binned(name, range(0, 101, 20), whole=True) for name in "ab"), Categorical("sex", ("F", "M"))],
+    )
+    a, man = np.clip(rng.normal(50, 20, 6000), 0, 99), rng.random(6000) < 0.5
+    b = np.clip(0.8 * a + 10 + 8 * rng.normal(size=6000), 0, 99)
+    rows = {"a": a.astype(int), "b": b.astype(int), "sex": np.array(["F", "M"])[man.astype(int)]}
+    table = read_table(pa.table(rows), domain)
+    release = MWEM().run(table, Workload.marginals(domain, 2), PureDP(20.0), noise=SeededNoise(0))
+    made = replicate(release, 8, target="file", seed=0)
+    for formula in ("b ~ a", "b ~ np.log1p(a) * sex", "sex ~ a * b"):
+        guessed = regress(made, formula, "logistic" if formula[0] == "s" else "linear")
+        assert np.isnan(guessed.estimate.low).all(), formula
+        assert "inside the bins of" in guessed.notes[-1]
+        assert "by 17%" in guessed.notes[-1]
+    assert np.isfinite(regress(made, "b ~ sex").estimate.low).all()  # nothing to lose
+
+
 def the_bound_on_noise_is_three_hundredths() -> None:
     """A table with .02 to .03 of its mean records as noise is known well enough; one with .03 to .045 is not."""
     rng = np.random.default_rng(0)
@@ -292,23 +313,33 @@ def the_bound_on_noise_of_measured_cells_is_five_hundredths() -> None:
         assert bool(traced(release, [("a", "b")]).thin) == (low > 0.05)
 
 
-def _bound(value: float, name: str = "MOST_NOISE") -> Callable[[pytest.MonkeyPatch], None]:
-    return lambda patch: patch.setattr(f"hedgerow.inference.tracing.{name}", value)
+def _bound(value: float, name: str = "tracing.MOST_NOISE") -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda patch: patch.setattr(f"hedgerow.inference.{name}", value)
 
 
 MUTANTS = [
+    Mutant(
+        "numbers inside bins are taken for known",
+        _bound(1e9, "regression._MOST_GUESSED"),
+        numbers_inside_wide_bins_are_no_guess,
+    ),
+    Mutant(
+        "numbers inside bins are never known well enough",
+        _bound(0.0, "regression._MOST_GUESSED"),
+        numbers_inside_wide_bins_are_no_guess,
+    ),
     Mutant(
         "tables with half as much noise again give intervals", _bound(0.045), the_bound_on_noise_is_three_hundredths
     ),
     Mutant("tables with two thirds of the noise give none", _bound(0.021), the_bound_on_noise_is_three_hundredths),
     Mutant(
         "sums of finer cells with half as much noise again give intervals",
-        _bound(0.075, "MOST_NOISE_MEASURED"),
+        _bound(0.075, "tracing.MOST_NOISE_MEASURED"),
         the_bound_on_noise_of_measured_cells_is_five_hundredths,
     ),
     Mutant(
         "sums of finer cells with two thirds of the noise give none",
-        _bound(0.035, "MOST_NOISE_MEASURED"),
+        _bound(0.035, "tracing.MOST_NOISE_MEASURED"),
         the_bound_on_noise_of_measured_cells_is_five_hundredths,
     ),
 ]
