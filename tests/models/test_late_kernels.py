@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow.algorithms.mwem import MWEM
-from hedgerow.algorithms.shared import Algorithm
+from hedgerow import MWEM
+from hedgerow.algorithms import Algorithm
 from hedgerow.arrays import Floats
 from hedgerow.data import read_table
 from hedgerow.domain import Domain, IntegerRange

@@ -75,7 +75,14 @@ from .online_pmw.parameters import (
 from .online_pmw.rules import rules_from_dict as rules_from_dict
 from .online_pmw.start import warm_factors as warm_factors
 from .online_pmw.state import KIND as KIND
-from .registry import ENTRIES as ENTRIES, Entry as Entry, entry as entry, made_by as made_by, names as names
+from .registry import (
+    ENTRIES as ENTRIES,
+    ONLINE as ONLINE,
+    Entry as Entry,
+    entry as entry,
+    made_by as made_by,
+    names as names,
+)
 from .shared import (
     BETA as BETA,
     Algorithm as Algorithm,

@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from hedgerow import ZCDP, OnlinePMW, OnlineSession, PureDP, read_domain
-from hedgerow.algorithms.registry import ONLINE
+from hedgerow.algorithms import ONLINE
 from hedgerow.privacy import Budget
 from hedgerow.system import alone_with
 from tests.cli.command_line import app

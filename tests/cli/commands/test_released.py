@@ -14,7 +14,7 @@ import yaml
 
 import hedgerow
 from hedgerow import Release
-from hedgerow.algorithms.registry import ONLINE
+from hedgerow.algorithms import ONLINE
 from hedgerow.cli.commands import preparing
 from hedgerow.cli.console import Output
 from tests.cli.conftest import BAD, Place
