@@ -373,17 +373,17 @@ class RunSpec:
             message = "criteria are tested on all records, and the budget is for a sample of them"
             raise ConfigError(message, remedy="leave them out, or take no sample")
         criteria.check(self._outline)
-        before = self._share_before + criteria.share
+        before = sum(self._shares_before) + criteria.share
         if before >= 1.0:
             message = f"criteria and what goes before them take {before:.0%} of the budget"
             raise ConfigError(message, remedy="give the criteria a smaller share")
 
     @property
-    def _share_before(self) -> float:
-        """The share of the budget that is spent before the run."""
+    def _shares_before(self) -> tuple[float, float]:
+        """Shares of the budget that are spent before the run: by what is learnt and positions, and by needs."""
         before = self.targets(self._outline).share(self.positions)
         before += learning_share(self.wanted) if isinstance(self.wanted, OpenDomain) else 0.0
-        return before + sum(charge / self.budget.limit for _, charge in self.needed_steps(self._outline, self.budget))
+        return before, sum(charge / self.budget.limit for _, charge in self.needed_steps(self._outline, self.budget))
 
     def _check_needs(self) -> None:
         """Refuse questions that cannot be measured."""
@@ -395,10 +395,10 @@ class RunSpec:
             message = "questions that must have an interval are measured of all records, beside mwem"
             raise ConfigError(message, remedy="leave them out, or take mwem and no sample")
         check_needs(self.needs, self.wanted)
-        before = self._share_before
-        if before >= 1.0:
+        before, needed = self._shares_before
+        if before + needed >= 1.0:
             raise ConfigError(
-                f"what the questions need, and what goes before them, costs {before:.0%} of the budget",
+                f"what the questions need costs {needed:.0%} of the budget, and {before:.0%} goes before it",
                 remedy="allow wider intervals, or a larger budget",
             )
 

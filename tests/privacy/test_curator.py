@@ -378,7 +378,7 @@ def test_a_curator_shows_and_gives_away_nothing_exact() -> None:
     properties = {"domain", "budget", "regime", "neighbours", "ledger", "secure", "noise_source", "violations"}
     selections = {"select", "select_database", "cut", "draw", "watch", "resume_watch"}
     measured = {"total", "noise_for", "measure", "measure_all", "workload_error", "error_of", "labels"}
-    assert public == properties | selections | measured | {"setting_aside"}
+    assert public == properties | selections | measured | {"setting_aside", "moments"}
     assert not isinstance(made.ledger, Ledger)
     assert not hasattr(made, "__dict__") or all(name.startswith("_Curator__") for name in vars(made))
 

@@ -7,13 +7,12 @@ slices and arrays that kernels make cost far more to compile than loops.
 
 from __future__ import annotations
 
+import math
 import time
 from functools import cache, update_wrapper
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,9 +123,11 @@ class _Late:
             return self.compiled(*args)
         if self._interpreted is None:
             if _is_kept(self.compiled):
-                self._spent = np.inf
+                self._spent = math.inf
                 return self.compiled(*args)
             self._interpreted = _interpreted(self.compiled.py_func)
+        import numpy as np
+
         begun = time.thread_time()
         with np.errstate(all="ignore"):
             found = self._interpreted(*args)

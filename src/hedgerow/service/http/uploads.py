@@ -85,14 +85,14 @@ def sweep(folder: Path) -> None:
             _LOG.warning("%s is left of an upload, with private rows, and cannot be removed: %s", each, error.strerror)
 
 
-def reads(source: Mapping[str, Any], name: str) -> bool:
-    """Whether a data set's source names a file of the data folder, or may: patterns and databases count.
+def reads(described: Mapping[str, Any], name: str) -> bool:
+    """Whether the described source of a data set names a file of the data folder, or may: patterns and databases count.
 
     Example:
         >>> reads({"place": "visits-*.csv"}, "visits-1.csv"), reads({"place": "a.csv", "warm": "b.release"}, "a.csv.gz")
         (True, False)
     """
-    places = [PurePosixPath(str(source[key])).name for key in ("place", "warm") if source.get(key)]
+    places = [PurePosixPath(str(described[key])).name for key in ("place", "warm") if described.get(key)]
     return any(place in ("", name) or fnmatchcase(name, place) for place in places)  # the folder itself has no name
 
 
