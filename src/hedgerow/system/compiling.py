@@ -91,6 +91,7 @@ def late(compiled: Function) -> Function:
         compiled: Made by ``kernel``. Kernels can call it, but not what this returns.
 
     Example:
+        >>> import numpy as np
         >>> @late
         ... @kernel(cache=False)
         ... def total(numbers: np.ndarray) -> int:
