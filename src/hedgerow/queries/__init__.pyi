@@ -35,6 +35,7 @@ from .core.query import (
     Marginal as Marginal,
     Measurable as Measurable,
     Measurement as Measurement,
+    Moment as Moment,
     Parity as Parity,
     Tables as Tables,
     answered as answered,

@@ -12,14 +12,15 @@ import pytest
 
 import hedgerow.algorithms.shared.learning as learning_module
 import hedgerow.algorithms.shared.moments as moments_module
+import hedgerow.models.fit.stopping as stopping_module
 import hedgerow.simulation.errors as errors_module
 from hedgerow import MWEM, ApproxDP, PureDP, SeededNoise, Table, Workload, synthesize
 from hedgerow.algorithms import PositionTargets
 from hedgerow.arrays import Floats
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
-from hedgerow.models import Histogram, Model
+from hedgerow.models import Histogram, Model, Proximal, refit
 from hedgerow.privacy import Curator
-from hedgerow.queries import Conjunction, Explicit, Marginal, Measurement, NoiseKind, answered
+from hedgerow.queries import Conjunction, Marginal, Measurement, Moment, NoiseKind, answered
 from tests.privacy.mutants import Mutant, killed
 
 GAUSSIAN = NoiseKind.GAUSSIAN
@@ -93,7 +94,7 @@ def errors(*, told: bool) -> Floats:
     weights = (np.arange(40) * 5_000 + 2_499.5 - 99_999.5) / scale
     for seed in range(6):
         value = float(weights[pay // 5_000].sum()) + float(np.random.default_rng(seed).normal(0.0, 5.0))
-        moment = Measurement(Explicit.of(domain, ("pay",), weights), np.array([value]), GAUSSIAN, 5.0)
+        moment = Measurement(Moment.about("pay", domain, ("pay",), weights), np.array([value]), GAUSSIAN, 5.0)
         curator = Curator(table, budget, noise=SeededNoise(seed), moments=[moment] if told else [])
         counts = MWEM().run_with(curator, workload).model.marginals([("pay",)])[0]
         found.append((float(counts @ (np.arange(40) * 5_000 + 2_499.5)) / counts.sum() - middles.mean()) / pay.std())
@@ -126,13 +127,67 @@ def test_moments_by_group_are_summed_where_no_table_holds_the_groups() -> None:
     assert table.total() == 500
 
 
-def test_squares_of_wide_bins_are_not_told() -> None:
-    """A bin of nearly the whole column, with all records at its low end, was emptied by them."""
-    target = PositionTargets.of(WIDE, PureDP(1.0))
-    noisy = [Measurement(each, np.zeros(each.size), GAUSSIAN, 1.0) for each in (*target.inside, *target.columns)]
-    (first,) = moments_module.moments_told(WIDE, noisy, [("pay",)])
-    assert first.target.bounds[0] < -0.45
-    assert first.target.bounds[1] < 0.03
+def check_wide() -> None:
+    """Squares are not told of wide bins: one of nearly the whole column, with all records low in it, was emptied."""
+    for edges, told in (((0, 10, 50, 1000), 1), (tuple(range(0, 961, 80)), 1), (tuple(range(0, 1001, 50)), 2)):
+        domain = Domain([Binned("pay", edges, whole=True)])
+        target = PositionTargets.of(domain, PureDP(1.0))
+        noisy = [Measurement(each, np.zeros(each.size), GAUSSIAN, 1.0) for each in (*target.inside, *target.columns)]
+        assert len(moments_module.moments_told(domain, noisy, [("pay",)])) == told
+
+
+def check_few() -> None:
+    """Columns of few numbers are told by their tables as they are."""
+    for top, told in ((6, 0), (7, 1)):
+        domain = Domain([IntegerRange("a", 0, top)])
+        table = Measurement(Marginal(domain, ("a",)), np.ones(top + 1), GAUSSIAN, 1.0)
+        assert len(of_tables(Histogram(domain, 100.0), table)) == told
+
+
+def check_groups() -> None:
+    """Up to 2**20 cells of all groups together are fitted group by group, and summed up beyond."""
+    for groups, told in ((200, 400), (250, 2)):
+        labels = tuple(str(each) for each in range(groups))
+        domain = Domain([Categorical("group", labels), IntegerRange("age", 0, 19)])
+        target = PositionTargets.of(domain, PureDP(1.0), "moments: age by group")
+        noisy = [Measurement(each, np.zeros(each.size), GAUSSIAN, 1.0) for each in target]
+        assert len(moments_module.moments_told(domain, noisy, [("group", "age")])) == told
+
+
+@pytest.mark.parametrize("check", [check_wide, check_few, check_groups])
+def test_limits_are_kept(check: Callable[[], None]) -> None:
+    check()
+
+
+def test_columns_whose_moments_are_told_are_not_told_by_tables_and_those_of_groups_are() -> None:
+    domain = Domain([IntegerRange("age", 0, 20), IntegerRange("hours", 0, 9)])
+    target = PositionTargets.of(domain, PureDP(1.0), "moments: hours by age")
+    noisy = [Measurement(each, np.zeros(each.size), GAUSSIAN, 1.0) for each in target]
+    told = moments_module.moments_told(domain, noisy, [("age", "hours")])
+    table = Measurement(Marginal(domain, ("age", "hours")), np.ones(210), GAUSSIAN, 1.0)
+    beside = moments_module.beside_tables(Histogram(domain, 100.0), [table], told)
+    assert [each.target.scope for each in beside[len(told) :]] == [("age",)]
+
+
+def check_stop() -> None:
+    """Where a fit stops depends on the errors of tables alone."""
+    domain = Domain([IntegerRange("a", 0, 9)])
+    weights = np.arange(10.0) / 9.0 - 0.5
+    table = Measurement(Marginal(domain, ("a",)), 20.0 + 20.0 * weights, GAUSSIAN, 8.0)
+    moment = Measurement(Moment.about("a", domain, ("a",), weights), np.array([1e5]), GAUSSIAN, 8.0)
+    found = []
+    for told in ([table], [table, moment]):
+        model = Histogram(domain, 200.0)
+        found.append(
+            stopping_module.stopped(
+                model, told, lambda fit, noisy, since, to: refit(fit, noisy[:1], Proximal(c=0.6 * to))
+            )
+        )
+    assert found[0] == found[1]
+
+
+def test_moments_do_not_say_where_a_fit_stops() -> None:
+    check_stop()
 
 
 def test_bins_without_positions_tell_no_moments() -> None:
@@ -201,6 +256,10 @@ def _without_moments(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(learning_module, "beside_tables", lambda model, tables, told: [])
 
 
+def _counted_in(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(stopping_module, "Moment", ())
+
+
 def _changed(name: str, value: object) -> Callable[[pytest.MonkeyPatch], None]:
     return lambda patched: patched.setattr(moments_module, name, value)
 
@@ -230,6 +289,13 @@ MUTANTS = (
     Mutant("numbers of bins are taken from their lower ends", _changed("_in_spans", _lower_ends), check_exact),
     Mutant("the noise of positions in bins is forgotten", _changed("_of_moments", _of_moments_alone), check_noise),
     Mutant("a hypothesis is not fitted to moments", _without_moments, check_unbiased),
+    Mutant("squares are told of bins of a tenth of the column", _changed("_NARROW", 0.1), check_wide),
+    Mutant("squares are told of bins of a thirtieth of the column alone", _changed("_NARROW", 0.03), check_wide),
+    Mutant("means of columns of seven numbers are fitted", _changed("_FEWEST", 7), check_few),
+    Mutant("means of columns of eight numbers are not fitted", _changed("_FEWEST", 9), check_few),
+    Mutant("moments by group are fitted beyond 2^20 cells", _changed("_LARGEST", 1 << 21), check_groups),
+    Mutant("moments by group are summed up below 2^20 cells", _changed("_LARGEST", 1 << 19), check_groups),
+    Mutant("moments count in where a fit stops", _counted_in, check_stop),
 )
 
 

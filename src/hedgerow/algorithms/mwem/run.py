@@ -404,7 +404,7 @@ class MWEMRun:
         elif rule is not None and isinstance(learner, Learner):
             model = concluded(learner, rule, moments=self.curator.moments, largest_tree=self.config.largest_tree)
         elif rule is not None and isinstance(learner, AnchoredLearner):
-            learner.conclude(rule, self.curator.moments)
+            learner.fit(rule, self.curator.moments)
             model = self.model
         if self.asked.domain.known and not isinstance(model, Overlay):
             rake(model, telling(self.asked.domain))

@@ -195,11 +195,13 @@ class AnchoredLearner:
     def suit(self) -> None:
         """Do nothing: fits choose the form."""
 
-    def fit(self, rule: Refit) -> None:
+    def fit(self, rule: Refit, moments: Sequence[Measurement] | None = None) -> None:
         """Learn from new measurements which hypothesis is better, and fit it to all; both as long as both may be.
 
         Args:
             rule: The rule of a fit from nothing; a `Proximal` one.
+            moments: What was measured of the moments of columns, in the last fit: the hypothesis from nothing is fitted
+                to them too, as one without public factors is.
         """
         total, measurements = self.model.total, self.measurements
         new, self._seen = measurements[self._seen :], len(measurements)
@@ -212,19 +214,8 @@ class AnchoredLearner:
         if self.trusts or both:
             self._public.fit(self._lengths(rule, total), measurements)
         if not self.trusts or both:
-            self._flat.fit(rule)
-
-    def conclude(self, rule: Refit, moments: Sequence[Measurement]) -> None:
-        """The last fit; that of a hypothesis from nothing is to moments too, as without public factors.
-
-        Args:
-            rule: See `fit`.
-            moments: What was measured of the moments of columns, see `moments_told`.
-        """
-        self.fit(rule)
-        if not self.trusts:
-            beside = beside_tables(self._flat.model, self.measurements, moments)
-            self._flat.fit(rule, [*self.measurements, *beside])
+            beside = () if moments is None else beside_tables(self._flat.model, measurements, moments)
+            self._flat.fit(rule, [*measurements, *beside])
 
     def _compare(self, measured: Measurement, total: float) -> None:
         """Learn from a measurement that neither hypothesis was fitted to."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, Ordered
 from hedgerow.models import Model, ValueClasses
-from hedgerow.queries import Explicit, Marginal, Measurement, NoiseKind, Positions
+from hedgerow.queries import Marginal, Measurement, Moment, NoiseKind, Positions
 from hedgerow.release import Numbers, Release
 
 _FEWEST = 8
@@ -97,7 +98,8 @@ def _of_moments(
         chosen = np.zeros(groups)
         chosen.reshape(-1)[group] = 1.0
         table = np.moveaxis(np.multiply.outer(weights[moment], chosen), 0, axis)
-        yield _query(domain, scope, table, float(sums[moment, group]), float(variances[moment, 0]))
+        query = Moment.about(target.column, domain, scope, table)
+        yield _measured(query, float(sums[moment, group]), float(variances[moment, 0]))
 
 
 def _by_group(measured: Measurement, axis: int, size: int) -> Floats:
@@ -114,9 +116,8 @@ def _in_spans(domain: Domain, name: str) -> tuple[Floats, Floats]:
     return middles, (numbers.high - numbers.low) / span
 
 
-def _query(domain: Domain, scope: Clique, weights: Floats, value: float, variance: float) -> Measurement:
-    query = Explicit.of(domain, scope, weights, name=f"moments of {' * '.join(scope)}")
-    return Measurement(query, np.array([value]), NoiseKind.GAUSSIAN, math.sqrt(variance))
+def _measured(target: Moment, value: float, variance: float) -> Measurement:
+    return Measurement(target, np.array([value]), NoiseKind.GAUSSIAN, math.sqrt(variance))
 
 
 def beside_tables(model: Model, tables: Sequence[Measurement], told: Sequence[Measurement]) -> list[Measurement]:
@@ -145,29 +146,53 @@ def beside_tables(model: Model, tables: Sequence[Measurement], told: Sequence[Me
         return []
     if any(domain.base(target.scope) != target.scope for target in whole):
         return []
-    measured = {name for each in told for name in each.target.scope}
-    columns = (column.name for column in domain.columns if isinstance(domain[column.name], Ordered))
-    of_tables = (_mean_told(domain, name, tables) for name in columns if name not in measured)
-    return [*told, *(each for each in of_tables if each is not None)]
-
-
-def _mean_told(domain: Domain, name: str, tables: Sequence[Measurement]) -> Measurement | None:
-    """The sum of the numbers of a column as all tables tell it, by inverse variances."""
-    middles, _ = _in_spans(domain, name)
-    if len(middles) < _FEWEST:
-        return None
-    values, precisions = [], []
+    measured = {cast("Moment", each.target).column for each in told}
+    means = {column.name: _Mean.of(domain, column.name) for column in domain.columns if column.name not in measured}
     for each in tables:
-        scope = each.target.scope
-        if name in scope and each.std > 0.0:
-            shape = domain.shape_of(scope)
-            table = np.moveaxis(each.values.reshape(shape), scope.index(name), 0)[: len(middles)]
-            beside = math.prod(shape) / shape[scope.index(name)]
-            values.append(float(middles @ table.reshape(len(middles), -1).sum(axis=1)))
-            precisions.append(1.0 / (float(middles @ middles) * beside * each.std**2))
-    if not values:
-        return None
-    precision = math.fsum(precisions)
-    weights = np.zeros(domain.shape_of((name,)))
-    weights[: len(middles)] = middles
-    return _query(domain, (name,), weights, float(np.dot(values, precisions)) / precision, 1.0 / precision)
+        for name in each.target.scope:
+            if (mean := means.get(name)) is not None and each.std > 0.0:
+                mean.learn(each)
+    return [*told, *(mean.told() for mean in means.values() if mean is not None and mean.precision)]
+
+
+@dataclass
+class _Mean:
+    """The sum of the numbers of a column, as tables tell it, by inverse variances.
+
+    Attributes:
+        domain: The domain.
+        name: The column.
+        middles: Its numbers, or the middles of its bins, away from its own middle, in spans.
+        value: Sum of what tables tell, each times its precision.
+        precision: Sum of the precisions.
+    """
+
+    domain: Domain
+    name: str
+    middles: Floats
+    value: float = 0.0
+    precision: float = 0.0
+
+    @classmethod
+    def of(cls, domain: Domain, name: str) -> _Mean | None:
+        """Before any table; None for a column of no numbers, or of few."""
+        if not isinstance(domain[name], Ordered):
+            return None
+        middles, _ = _in_spans(domain, name)
+        return cls(domain, name, middles) if len(middles) >= _FEWEST else None
+
+    def learn(self, table: Measurement) -> None:
+        """Take in a noisy table over the column and others."""
+        scope, size = table.target.scope, len(self.middles)
+        shape = self.domain.shape_of(scope)
+        counts = np.moveaxis(table.values.reshape(shape), scope.index(self.name), 0)[:size].reshape(size, -1)
+        precision = 1.0 / (float(self.middles @ self.middles) * counts.shape[1] * table.std**2)
+        self.value += precision * float(self.middles @ counts.sum(axis=1))
+        self.precision += precision
+
+    def told(self) -> Measurement:
+        """What all tables say."""
+        weights = np.zeros(self.domain.shape_of((self.name,)))
+        weights[: len(self.middles)] = self.middles
+        query = Moment.about(self.name, self.domain, (self.name,), weights)
+        return _measured(query, self.value / self.precision, 1.0 / self.precision)

@@ -31,7 +31,7 @@ from hedgerow.models.fit.stopping import held_back, stopped
 from hedgerow.models.fit.top_down import fit_top_down, measured_levels
 from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.trees import Beliefs, JunctionTree, Markov
-from hedgerow.queries import Blocks, Conjunction, Explicit, LinearQuery, Marginal, Measurable, Measurement
+from hedgerow.queries import Blocks, Conjunction, LinearQuery, Marginal, Measurable, Measurement, Moment
 from hedgerow.system import in_slices, usable_cores
 
 _PARITIES = 1.25
@@ -179,8 +179,7 @@ def _fit_adapted(model: Model, measurements: Sequence[Measurement], rule: Proxim
     if (
         measurements
         and _cells(model) <= LARGEST_STOPPED
-        and all(isinstance(measurement.target, Marginal | Blocks | Explicit) for measurement in measurements)
-        and any(isinstance(measurement.target, Marginal) for measurement in measurements)
+        and all(isinstance(measurement.target, Marginal | Blocks | Moment) for measurement in measurements)
     ):
         length = stopped(model, measurements, partial(_go_on, replace(rule, polish=_POLISH)))
         rule = replace(rule, c=length * rule.c)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -417,7 +417,7 @@ class Explicit(LinearQuery):
     limits: tuple[float, float]
 
     @classmethod
-    def of(cls, domain: Domain, scope: Iterable[str], vector: ArrayLike, name: str = "explicit") -> Explicit:
+    def of(cls, domain: Domain, scope: Iterable[str], vector: ArrayLike, name: str = "explicit") -> Self:
         """Round the values to the lattice and take their bounds.
 
         Args:
@@ -462,6 +462,34 @@ class Explicit(LinearQuery):
     def values(self) -> Floats:
         """The rounded values."""
         return self.vector
+
+
+@dataclass(frozen=True, eq=False)
+class Moment(Explicit):
+    """A sum of powers of the numbers of a column, which a hypothesis is fitted to beside tables (theory.md 14.1).
+
+    Attributes:
+        column: The column; others of the scope say of which group.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange
+        >>> Moment.about("a", Domain((IntegerRange("a", 0, 2),)), ["a"], [-0.5, 0.0, 0.5]).text
+        'moments of a'
+    """
+
+    column: str = ""
+
+    @classmethod
+    def about(cls, column: str, domain: Domain, scope: Iterable[str], vector: ArrayLike) -> Self:
+        """The moment of a column; see `Explicit.of` for the others.
+
+        Args:
+            column: The column.
+            domain: The domain.
+            scope: The column, and those that say of which group.
+            vector: Weights, shape ``shape_of(scope)`` or flat.
+        """
+        return replace(cls.of(domain, scope, vector, f"moments of {column}"), column=column)
 
 
 @dataclass(frozen=True, eq=False)
