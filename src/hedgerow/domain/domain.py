@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import chain, combinations
+from threading import Lock
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -56,7 +58,15 @@ def _values_text(attribute: Attribute) -> str:
     return f"{attribute.label(0)} ... {attribute.label(attribute.size - 1)}"
 
 
-@dataclass(frozen=True)
+class _Contents:
+    """What equal domains share, so that two of them are compared value by value once, and by identity after that."""
+
+
+_CONTENTS: WeakValueDictionary[tuple[object, ...], _Contents] = WeakValueDictionary()
+_CONTENTS_LOCK = Lock()
+
+
+@dataclass(frozen=True, eq=False)
 class Domain:
     """An ordered set of attributes, functions of these, and what rules out records; a record is a code per attribute.
 
@@ -89,13 +99,13 @@ class Domain:
     declared: tuple[Derived, ...]
     constraints: tuple[Constraint, ...]
     unleveled: Clique
-    ignored: Clique = field(compare=False)
-    draft: bool = field(compare=False)
-    trusted_types: bool = field(compare=False)
-    layout: Layout = field(compare=False)
-    spans: tuple[Span, ...] = field(compare=False)
+    ignored: Clique
+    draft: bool
+    trusted_types: bool
+    layout: Layout
+    spans: tuple[Span, ...]
     known: tuple[KnownTable, ...]
-    target: str | None = field(compare=False)
+    target: str | None
 
     def __repr__(self) -> str:
         """One line: names and numbers of values of the first columns; ``domain_to_mapping`` says everything."""
@@ -200,13 +210,19 @@ class Domain:
                 remedy="name attributes in the order of the domain, with one entry for each of their codes",
             )
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the same records exist in both, with the same variables and known totals."""
+        return self is other or (isinstance(other, Domain) and self._contents is other._contents)
+
     def __hash__(self) -> int:
         """A hash that is computed once: queries over a thousand attributes are looked up by the thousand."""
-        return self._hash
+        return hash(self._contents)
 
     @cached_property
-    def _hash(self) -> int:
-        return hash((self.attributes, self.declared, self.constraints, self.unleveled, self.known))
+    def _contents(self) -> _Contents:
+        compared = (self.attributes, self.declared, self.constraints, self.unleveled, self.known)
+        with _CONTENTS_LOCK:
+            return _CONTENTS.setdefault(compared, _Contents())
 
     def __reduce__(self) -> tuple[Callable[..., Domain], tuple[object, ...]]:
         """Rebuild it in other processes, where hashes differ."""
