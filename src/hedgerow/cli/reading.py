@@ -94,8 +94,9 @@ class Reading:
     def read(
         self, output: Output, data: str, domain: Domain, workload: Workload, before_rows: Callable[[], object] | None
     ) -> Table | ScannedTable:
-        """The same table in another domain of its columns; see `read_data`."""
-        return replace(self, domain=domain).read_data(output, data, workload, before_rows=before_rows)
+        """The same table in another domain of its columns, again where it was read before; see `read_data`."""
+        again = before_rows is None
+        return replace(self, domain=domain).read_data(output, data, workload, before_rows=before_rows, again=again)
 
     def read_data(
         self,
@@ -104,6 +105,7 @@ class Reading:
         workload: Workload | None = None,
         *,
         before_rows: Callable[[], object] | None = None,
+        again: bool = False,
     ) -> Table | ScannedTable:
         """Read the private table, or count it where it is, for handing on; shows how far it is.
 
@@ -112,6 +114,7 @@ class Reading:
             data: Place of the table.
             workload: The queries that will be asked, so that one pass is enough.
             before_rows: Called when the columns are in order, before the first row is read.
+            again: Whether it was read before, in other cells: values are learnt first, numbers inside bins last.
 
         Raises:
             DataError: The table does not fit the domain.
@@ -124,7 +127,7 @@ class Reading:
                 if before_rows is not None:
                     scan_with(data, self.domain, self.how)  # which looks at the columns alone
                     before_rows()
-                with output.busy(f"reading {data}"):
+                with output.busy(f"reading {data}{' again, in other cells' if again else ''}"):
                     return read_with(data, self.domain, self.how)
             table = scan_with(data, self.domain, self.how)
             if before_rows is not None:
