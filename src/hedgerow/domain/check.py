@@ -140,10 +140,10 @@ def ignored_in_words(domain: Domain) -> str:
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
-        >>> ignored_in_words(Domain((IntegerRange("age", 0, 99),), ignored=["id", "remark"]))
-        'Columns that are not read: id, remark.'
+        >>> ignored_in_words(Domain((IntegerRange("age", 0, 99),), ignored=["id", ""]))
+        'Columns that are not read: id, (without a name).'
     """
-    return f"Columns that are not read: {', '.join(domain.ignored)}." if domain.ignored else ""
+    return f"Columns that are not read: {domain.ignored_text}." if domain.ignored else ""
 
 
 def spellings_in_words(domain: Domain) -> str:

@@ -123,7 +123,7 @@ class Domain:
         more = len(self.attributes) - MOST_ROWS
         facts = [("rules", f"{len(self.constraints)}")] if self.constraints else []
         facts += [("known totals", "; ".join(table.text for table in self.known))] if self.known else []
-        facts += [("ignored", ", ".join(self.ignored))] if self.ignored else []
+        facts += [("ignored", self.ignored_text)] if self.ignored else []
         rows = ((attribute.name, f"{attribute.size:,}", _values_text(attribute)) for attribute in self.attributes)
         title = "Draft of a domain, read off private data" if self.draft else "Domain"
         return card(title, facts, ("column", "values", "from, to"), rows, more=more)
@@ -227,6 +227,11 @@ class Domain:
     def __reduce__(self) -> tuple[Callable[..., Domain], tuple[object, ...]]:
         """Rebuild it in other processes, where hashes differ."""
         return partial(Domain, **{field.name: getattr(self, field.name) for field in fields(self)}), ()
+
+    @property
+    def ignored_text(self) -> str:
+        """Names of the columns that are not read, in one line."""
+        return ", ".join(name or "(without a name)" for name in self.ignored)
 
     @cached_property
     def names(self) -> Clique:
