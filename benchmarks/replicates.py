@@ -1,12 +1,15 @@
 """Intervals from replicates: how often they hold the truth, and their width beside that of the sample itself.
 
-``python -m benchmarks replicates [--releases N] [--replicates R] [--table NAME] [--rules]``. A public table stands for
-a population, of which samples of 8,000 records are drawn with replacement. Each is released (all pairs, MWEM with its
-defaults, delta 1e-9), and shares, means, log odds ratios, correlations and coefficients of regressions are estimated
-from its replicates, for the population and for the sample. Intervals have 95 %. ``moments`` are coefficients from
-measured sums, which `hedgerow.regress` gives by default. ``usual`` treats the synthetic records as a sample; ``mse`` is
-what R gives with ``mse = TRUE``; ``corrected`` takes the bias of the fit off, as `hedgerow.regress` does (coefficients
-are compared). Half-widths are divided by those of the sample without privacy.
+``python -m benchmarks replicates [--releases N] [--replicates R] [--table NAME] [--keep FOLDER] [--rules]``. A public
+or made-up table stands for a population, of which samples of 8,000 records are drawn with replacement. Each is released
+(all pairs, MWEM with its defaults, delta 1e-9), and shares, means, log odds ratios, correlations and coefficients of
+regressions are estimated from it, for the population and for the sample. Intervals have 95 %. ``replicates`` are those
+of `Replicates.estimate`, which take the bias of the fit off; what it withholds is counted apart, in ``withheld``, and
+``mse`` is what R gives with ``mse = TRUE`` (of all). ``moments`` are coefficients from measured sums, which
+`hedgerow.regress` gives where it can, ``proved`` the intervals of `hedgerow answer`; ``usual`` treats the synthetic
+records as a sample. For each kind of statistic the share of intervals that hold, that of the statistic that does worst,
+the median half-width over that of the sample without privacy, and how many of the intervals there are. With ``--keep``
+each release is kept in a file of the folder, and a run goes on where one stopped.
 
 With ``--rules`` four rules that combine several files of records stand beside them, each with as many files as there
 are replicates:
@@ -43,13 +46,17 @@ from hedgerow import (
     regress,
     replicate,
 )  # fmt: skip
+from hedgerow.domain import Clique
+from hedgerow.errors import ConfigError
 from hedgerow.inference import ModelFamily
-from hedgerow.release import Replicates, Target, select_from
+from hedgerow.queries import Formula
+from hedgerow.release import ReplicateEstimate, Replicates, Target, select_from
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 RECORDS = 8_000
 EPSILONS = (0.5, 1.0, 3.0)
 NORMAL = 1.959964
+PARTS = ("held", "widths")
 TARGETS: tuple[Target, Target] = ("population", "file")
 
 
@@ -87,6 +94,17 @@ class Task:
             + ["linear"] * (1 + extra)
             + ["Poisson"] * (1 + extra)
         )
+
+    @property
+    def tables(self) -> list[list[Clique]]:
+        """The tables that each statistic follows from, likewise."""
+        outcome, number, (first, second, _, fourth, *_) = self.outcome, self.number, self.by
+        pairs = [(number, first), (outcome, first), (outcome, fourth), (number, second), (number, outcome)]
+        found: list[list[Clique]] = [[(outcome,)], [(first,)], [(first, outcome)], [(number,)]]
+        found += [[pair] for pair in pairs]
+        for kind, (_, formula) in zip(("logistic", "linear", "Poisson"), models(self), strict=True):
+            found += [list(Formula.parse(formula, self.domain).tables)] * self.kinds.count(kind)
+        return found
 
     def statistics(self, columns: dict[str, np.ndarray], weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Estimates, and their standard errors if weighted records are a simple random sample."""
@@ -205,7 +223,55 @@ def acs() -> Task:
     )
 
 
-TASKS: dict[str, Callable[[], Task]] = {"Adult": adult, "ACS": acs}
+GENERATED = 100_000
+
+
+def salaries() -> Task:
+    """Made-up salaries of log-normal law in levels, by grade, age, temporary contract and site."""
+    rng = np.random.default_rng(0)
+    senior, decade = (
+        (rng.random(GENERATED) < 0.3).astype(int),
+        np.clip(rng.normal(2.6, 1.1, GENERATED), 0, 5).astype(int),
+    )
+    short = (rng.random(GENERATED) < 0.1 + 0.05 * (decade < 2)).astype(int)
+    south = rng.integers(0, 2, GENERATED)
+    pay = np.exp(rng.normal(10.2 + 0.25 * senior + 0.06 * decade - 0.2 * short, 0.5))
+    rows = {"rich": (pay > 45_000).astype(int), "level": np.minimum(pay // 10_000, 14).astype(int), "senior": senior}
+    others = {"decade": decade, "short": short, "south": south}
+    return Task(pd.DataFrame(rows | others), "rich", "level", ("senior", "decade", "short", "south"))
+
+
+def panel() -> Task:
+    """A made-up panel: visits to a doctor by work, weeks of work one by one, wave and place."""
+    rng = np.random.default_rng(7)
+    works, wave = (rng.random(GENERATED) < 0.7).astype(int), rng.integers(0, 4, GENERATED)
+    weeks = np.where(works == 1, 52 - rng.geometric(0.2, GENERATED), rng.integers(0, 30, GENERATED)).clip(0, 52)
+    visits = rng.poisson(np.exp(1.1 - 0.3 * works - 0.01 * weeks + 0.05 * wave)).clip(0, 20)
+    rows = {"often": (visits >= 3).astype(int), "visits": visits, "works": works, "weeks": weeks, "wave": wave}
+    town = (rng.random(GENERATED) < 0.35).astype(int)
+    return Task(pd.DataFrame(rows | {"town": town}), "often", "visits", ("works", "weeks", "wave", "town"))
+
+
+def zipf() -> Task:
+    """Made-up columns of Zipf's law: a few values have most records, many have hardly any."""
+    rng = np.random.default_rng(3)
+    law = 1.0 / np.arange(1, 13) ** 1.2
+    rank = rng.choice(12, GENERATED, p=law / law.sum())
+    member = (rng.random(GENERATED) < 0.15 + 0.02 * rank).astype(int)
+    buys = rng.poisson(0.4 + 0.15 * rank + 0.5 * member).clip(0, 15)
+    active = (rng.random(GENERATED) < 1.0 / (1.0 + np.exp(2.5 - 0.15 * rank - 0.9 * member))).astype(int)
+    rows = {"active": active, "buys": buys, "member": member, "rank": rank}
+    others = {"tier": rng.choice(4, GENERATED, p=(0.7, 0.2, 0.08, 0.02)), "web": rng.integers(0, 2, GENERATED)}
+    return Task(pd.DataFrame(rows | others), "active", "buys", ("member", "rank", "tier", "web"))
+
+
+TASKS: dict[str, Callable[[], Task]] = {
+    "Adult": adult,
+    "ACS": acs,
+    "salaries": salaries,
+    "panel": panel,
+    "Zipf": zipf,
+}
 
 
 @dataclass(frozen=True)
@@ -254,24 +320,31 @@ def found(task: Task, epsilon: float, seed: int, replicates: int, *, rerun: bool
         widths[f"moments, {target}"] = (high - low) / 2.0 / of_sample
         if target == "file":
             low, high = _answered(task, release)
-            held["answers, file"] = np.where(np.isnan(low), np.nan, (low <= sample) & (sample <= high))
-            widths["answers, file"] = (high - low) / 2.0 / of_sample
+            held["proved, file"] = np.where(np.isnan(low), np.nan, (low <= sample) & (sample <= high))
+            widths["proved, file"] = (high - low) / 2.0 / of_sample
         if rules:
             for name, (value, reach) in _combined(task, made).items():
                 held[f"{name}, population"] = np.abs(value - population) <= reach
                 widths[f"{name}, population"] = reach / of_sample
         if seed == 0:
             _check_regress(task, made)
-        for name, corrected in (("mse", False), ("corrected", True)):
-            estimate = made.estimate(
-                lambda records, weights: task.statistics(_columns(records), weights)[0], corrected=corrected
-            )
-            held[f"{name}, {target}"] = (estimate.low <= truth[target]) & (truth[target] <= estimate.high)
-            widths[f"{name}, {target}"] = (estimate.high - estimate.low) / 2.0 / of_sample
+        shown = np.array([made.traced(each, together=len(each) > 1).suffices for each in task.tables])
+        raw, each = _estimates(task, made)
+        for name, which in (("replicates", shown), ("withheld", ~shown), ("mse", shown | True)):
+            estimate = ReplicateEstimate.of(raw, each, corrected=name != "mse")
+            holds = (estimate.low <= truth[target]) & (truth[target] <= estimate.high)
+            held[f"{name}, {target}"] = np.where(which, holds, np.nan)
+            widths[f"{name}, {target}"] = np.where(which, (estimate.high - estimate.low) / 2.0 / of_sample, np.nan)
     return Found(held, widths)
 
 
-def _models(task: Task) -> list[tuple[ModelFamily, str]]:
+def _estimates(task: Task, made: Replicates) -> tuple[np.ndarray, np.ndarray]:
+    """The statistics of the records, and of each replicate."""
+    found = made.estimate(lambda records, weights: task.statistics(_columns(records), weights)[0], columns=[])
+    return found.raw, found.replicates
+
+
+def models(task: Task) -> list[tuple[ModelFamily, str]]:
     others = " + ".join(name for name in task.by if name != task.number)
     return [
         ("logistic", f"{task.outcome} ~ {' + '.join(task.by)}"),
@@ -296,11 +369,13 @@ def _from_sums(task: Task, release: Release, target: Target, seed: int) -> tuple
     """Ends of the intervals from measured sums; of all but coefficients, and of those without one, not a number."""
     rest = np.full(task.kinds.index("logistic"), np.nan)
     ends = [rest], [rest]
-    for family, formula in _models(task):
-        made = regress(release, formula, family, target=target, replicates=2, seed=seed)
-        known = np.where(made.source == "moments", 1.0, np.nan)
-        ends[0].append(known * made.estimate.low)
-        ends[1].append(known * made.estimate.high)
+    for kind, (family, formula) in zip(("logistic", "linear", "Poisson"), models(task), strict=True):
+        try:
+            found = regress(release, formula, family, target=target, source="moments", seed=seed).estimate
+        except ConfigError:  # not measured, or with too much noise
+            found = ReplicateEstimate(*np.full((7, task.kinds.count(kind)), np.nan))
+        ends[0].append(found.low)
+        ends[1].append(found.high)
     return np.concatenate(ends[0]), np.concatenate(ends[1])
 
 
@@ -341,8 +416,8 @@ def _check_regress(task: Task, made: Replicates) -> None:
     Raises:
         AssertionError: They are not.
     """
-    ours = made.estimate(lambda records, weights: task.statistics(_columns(records), weights)[0])
-    found = [regress(made, formula, family) for family, formula in _models(task)]
+    ours = ReplicateEstimate.of(*_estimates(task, made))
+    found = [regress(made, formula, family) for family, formula in models(task)]
     first = task.kinds.index("logistic")
     theirs = np.concatenate([each.estimate.raw for each in found])
     np.testing.assert_allclose(theirs, ours.raw[first:], rtol=1e-4, atol=1e-6)
@@ -359,6 +434,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--replicates", type=int, default=20)
     parser.add_argument("--rerun", action="store_true", help="whole runs of the mechanism")
     parser.add_argument("--rules", action="store_true", help="rules that combine files, too")
+    parser.add_argument("--keep", type=Path, help="a folder for what each release gave")
     parser.add_argument("--table", choices=list(TASKS), help="this one alone")
     options = parser.parse_args(arguments)
     for name, make in TASKS.items():
@@ -367,21 +443,38 @@ def main(arguments: Sequence[str]) -> None:
         task = make()
         kinds = np.array(task.kinds)
         for epsilon in EPSILONS:
-            seen = [
-                found(task, epsilon, seed, options.replicates, rerun=options.rerun, rules=options.rules)
-                for seed in range(options.releases)
-            ]
+            seen = [_kept(options, task, name, epsilon, seed) for seed in range(options.releases)]
             for method in seen[0].held:
-                each_held = np.array([each.held[method] for each in seen], dtype=float)
-                each_width, cells = np.array([each.widths[method] for each in seen]), []
-                for kind in dict.fromkeys(task.kinds):
-                    of = each_held[:, kinds == kind]
-                    if np.isnan(of).all():
-                        continue
-                    worst, wide = np.nanmean(of, axis=0).min(), np.nanmean(each_width[:, kinds == kind])
-                    none = f" {np.isnan(of).sum()} without" if np.isnan(of).any() else ""
-                    cells.append(f"{kind} {np.nanmean(of):.2f} ({worst:.2f}) x{wide:.2f}{none}")
-                print(f"{name} {epsilon:3} {method:22} " + "   ".join(cells), flush=True)
+                cells = [_cell(seen, method, kinds == kind) for kind in dict.fromkeys(task.kinds)]
+                if any(cells):
+                    print(f"| {name} | {epsilon:g} | {method} | {' | '.join(cells)} |", flush=True)
+
+
+def _kept(options: argparse.Namespace, task: Task, name: str, epsilon: float, seed: int) -> Found:
+    """What one release gave, from its file where there is one."""
+    run = {"rerun": options.rerun, "rules": options.rules}
+    if options.keep is None:
+        return found(task, epsilon, seed, options.replicates, **run)
+    place = options.keep / f"{name} {epsilon:g} {seed} {options.replicates}{' rules' * options.rules}.npz"
+    if not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        one = found(task, epsilon, seed, options.replicates, **run)
+        np.savez(place, **{f"{method}/{part}": getattr(one, part)[method] for method in one.held for part in PARTS})
+    kept = np.load(place)
+    methods = dict.fromkeys(each.split("/")[0] for each in kept.files)
+    return Found(*({method: kept[f"{method}/{part}"] for method in methods} for part in PARTS))
+
+
+def _cell(seen: Sequence[Found], method: str, kind: np.ndarray) -> str:
+    """How the intervals of a kind of statistic did; empty where there are none."""
+    held = np.array([each.held[method] for each in seen], dtype=float)[:, kind]
+    known = ~np.isnan(held)
+    if not known.any():
+        return ""
+    worst = min(float(np.nanmean(each)) for each in held.T if not np.isnan(each).all())
+    wide = np.nanmedian(np.array([each.widths[method] for each in seen])[:, kind][known])
+    some = "" if known.all() else f", {known.sum()} of {known.size}"
+    return f"{held[known].mean():.2f} ({worst:.2f}) x{wide:.2f}{some}"
 
 
 if __name__ == "__main__":

@@ -27,10 +27,10 @@ from hedgerow import (
 )
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError, MissingExtraError, QueryError
-from hedgerow.inference import Regression, Source, traced
+from hedgerow.inference import Regression, Source
 from hedgerow.privacy import Budget
 from hedgerow.queries import Formula
-from hedgerow.release import Target, fitted_to
+from hedgerow.release import Target, fitted_to, traced
 from tests.privacy.mutants import Mutant, killed
 
 DOMAIN = Domain(
@@ -313,19 +313,19 @@ def the_bound_on_noise_of_measured_cells_is_five_hundredths() -> None:
         assert bool(traced(release, [("a", "b")]).thin) == (low > 0.05)
 
 
-def _bound(value: float, name: str = "tracing.MOST_NOISE") -> Callable[[pytest.MonkeyPatch], None]:
-    return lambda patch: patch.setattr(f"hedgerow.inference.{name}", value)
+def _bound(value: float, name: str = "release.tracing.MOST_NOISE") -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda patch: patch.setattr(f"hedgerow.{name}", value)
 
 
 MUTANTS = [
     Mutant(
         "numbers inside bins are taken for known",
-        _bound(1e9, "regression._MOST_GUESSED"),
+        _bound(1e9, "release.replicates._MOST_GUESSED"),
         numbers_inside_wide_bins_are_no_guess,
     ),
     Mutant(
         "numbers inside bins are never known well enough",
-        _bound(0.0, "regression._MOST_GUESSED"),
+        _bound(0.0, "release.replicates._MOST_GUESSED"),
         numbers_inside_wide_bins_are_no_guess,
     ),
     Mutant(
@@ -334,12 +334,12 @@ MUTANTS = [
     Mutant("tables with two thirds of the noise give none", _bound(0.021), the_bound_on_noise_is_three_hundredths),
     Mutant(
         "sums of finer cells with half as much noise again give intervals",
-        _bound(0.075, "tracing.MOST_NOISE_MEASURED"),
+        _bound(0.075, "release.tracing.MOST_NOISE_MEASURED"),
         the_bound_on_noise_of_measured_cells_is_five_hundredths,
     ),
     Mutant(
         "sums of finer cells with two thirds of the noise give none",
-        _bound(0.035, "tracing.MOST_NOISE_MEASURED"),
+        _bound(0.035, "release.tracing.MOST_NOISE_MEASURED"),
         the_bound_on_noise_of_measured_cells_is_five_hundredths,
     ),
 ]

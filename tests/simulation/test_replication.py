@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,12 +30,14 @@ from hedgerow import (
     synthesize,
 )
 from hedgerow.algorithms import made_by
-from hedgerow.errors import ConfigError
+from hedgerow.domain import Calendar, Durations, Span
+from hedgerow.errors import ConfigError, DomainError
 from hedgerow.models import Empirical, Overlay
 from hedgerow.privacy import ZCDP, ApproxDP
 from hedgerow.queries import Persons, PublicData, Weight
-from hedgerow.release import ReplicateEstimate, Target
+from hedgerow.release import ReplicateEstimate, Replicates, Target
 
+Statistic = Callable[[pa.Table, np.ndarray], object]
 FREE = [IntegerRange(name, 0, size - 1) for name, size in zip("abcd", (2, 3, 2, 4), strict=True)]
 DOMAIN = Domain(FREE)
 RULED = Domain(FREE, constraints=[impossible(DOMAIN, "a = 0 and b = 2")])
@@ -60,6 +63,10 @@ def made(config: MWEM | None = None, *, epsilon: float = 1.0, seed: int = 0, dom
 def shares(records: pa.Table, weights: np.ndarray) -> np.ndarray:
     a, c = records["a"].to_numpy(), records["c"].to_numpy()
     return np.array([np.average(a, weights=weights), np.average(c[a == 1], weights=weights[a == 1]), weights.sum()])
+
+
+def share_of_a(records: pa.Table, weights: np.ndarray) -> float:
+    return float(np.average(records["a"], weights=weights))
 
 
 @pytest.mark.parametrize("domain", [DOMAIN, RULED])
@@ -163,7 +170,7 @@ def test_errors_for_the_population_hold_those_of_sampling() -> None:
     """One share that was measured: its variance is that of noise, and p (1 - p) / n."""
     release = MWEM().run(table(), Workload.marginals(DOMAIN, 1), ZCDP(0.5), noise=SeededNoise(0))
     targets: tuple[Target, Target] = ("file", "population")
-    file, population = (replicate(release, 100, target=each, seed=2).estimate(shares).error[0] for each in targets)
+    file, population = (replicate(release, 100, target=each, seed=2).estimate(share_of_a).error for each in targets)
     assert file < 0.3 * population
     assert population == pytest.approx((0.3 * 0.7 / 2000) ** 0.5, rel=0.25)
 
@@ -317,6 +324,127 @@ def test_estimates_without_correction_are_those_of_r() -> None:
     )
 
 
+def paired(workload: str, epsilon: float = 5.0) -> Replicates:
+    """Replicates of a release that measured the tables of its workload."""
+    read = Workload.parse(workload, DOMAIN)
+    return replicate(
+        MWEM(rounds=workload.count(",") + 1).run(table(), read, PureDP(epsilon), noise=SeededNoise(0)), 5, seed=0
+    )
+
+
+def of_pandas(records: pa.Table, weights: np.ndarray) -> float:
+    """Reads all columns into a frame, and needs two."""
+    frame = records.to_pandas()
+    return float(np.average(frame["c"][frame["a"] == 1], weights=weights[frame["a"] == 1]))
+
+
+def product(records: pa.Table, weights: np.ndarray) -> float:
+    a, c, d = (records[name].to_numpy() for name in "acd")
+    return float(np.average(a * c + c * d, weights=weights))
+
+
+def total(_: pa.Table, weights: np.ndarray) -> float:
+    return float(weights.sum())
+
+
+def drawn_anew(records: pa.Table, _: np.ndarray) -> float:
+    """Never the same, so that nothing shows which columns it needs."""
+    return float(records["a"].to_numpy().mean() + np.random.default_rng().random())
+
+
+@pytest.mark.parametrize(
+    ("statistic", "columns", "missing"),
+    [
+        (of_pandas, None, ("a", "c")),
+        (shares, None, ("a", "c")),
+        (lambda records, weights: np.average(records["a"], weights=weights), None, None),
+        (
+            lambda records, weights: np.average(records["a"].to_numpy() * records["b"].to_numpy(), weights=weights),
+            None,
+            None,
+        ),
+        (total, None, None),
+        (product, None, ("a", "c", "d")),
+        (product, [["a", "c"], ["c", "d"]], ("a", "c")),
+        (product, "acd", ("a", "c", "d")),
+        (drawn_anew, None, ("a", "b", "c", "d")),
+    ],
+)
+def test_statistics_of_what_was_not_measured_have_no_interval(
+    statistic: Statistic, columns: Sequence[str | Sequence[str]] | None, missing: tuple[str, ...] | None
+) -> None:
+    """a with b and c with d were; what a function needs is seen by leaving columns out."""
+    found = paired("marginals:a*b,c*d").estimate(statistic, columns=columns)
+    assert found.traced is not None
+    assert found.traced.missing == (() if missing is None else (missing,))
+    assert np.isnan(found.low).all() == (missing is not None) == np.isnan(found.error).all()
+    assert np.isfinite(found.value).all()
+    if missing is not None:
+        np.testing.assert_array_equal(found.value, found.raw)
+        assert f"needs {' x '.join(missing)}, which no measurement holds" in found.notes[0]
+        assert f"'marginals:{'*'.join(missing)}' in the workload would measure it" in found.notes[0]
+
+
+def test_a_column_that_no_measurement_holds_has_no_interval() -> None:
+    made = paired("marginals:a*b")
+    found = made.estimate(lambda records, weights: np.average(records["d"], weights=weights))
+    assert found.traced is not None
+    assert (found.traced.missing, bool(np.isnan(found.low))) == ((("d",),), True)
+    assert np.isfinite(made.estimate(lambda records, weights: np.average(records["b"], weights=weights)).low)
+
+
+def test_a_statistic_is_given_the_columns_that_are_named_and_no_others() -> None:
+    made = paired("marginals:2")
+    seen = set[tuple[str, ...]]()
+
+    def tell(records: pa.Table, weights: np.ndarray) -> float:
+        seen.add(tuple(records.column_names))
+        return float(weights.sum())
+
+    made.estimate(tell, columns=["c", "a"])
+    assert seen == {("a", "c")}
+    with pytest.raises(KeyError):
+        made.estimate(of_pandas, columns=["a", "b"])
+    with pytest.raises(DomainError, match="'z'"):
+        made.estimate(tell, columns=["z"])
+    unchecked = paired("marginals:a*b,c*d").estimate(of_pandas, columns=[])
+    assert np.isfinite(unchecked.low)
+    assert "is not checked" in unchecked.notes[0]
+
+
+def test_noise_of_finer_cells_counts_unless_records_have_the_one_table() -> None:
+    """Columns of at most four values: records are weighed to have each pair, however smooth the fit of all cells is."""
+    made = paired("marginals:a*b*c*d", epsilon=0.6)
+    (measured,) = (each for each in made.release.measurements if each.target.size == 48)
+    assert measured.std * 48 / 2000 > 0.05
+    assert np.isfinite(made.estimate(of_pandas).low)
+    together = made.estimate(product, columns=[["a", "c"], ["c", "d"]])
+    assert together.traced is not None
+    assert (together.traced.thin, bool(np.isnan(together.low))) == ((("a", "c"), ("c", "d")), True)
+    assert "5% in the finer cells" in together.notes[0]
+    (joint,) = made.estimate(product).notes  # no pair tells it
+    assert "a x c x d, whose noise is more than" in joint
+    noisy = paired("marginals:a*b*c*d", epsilon=0.02).estimate(share_of_a)
+    assert noisy.traced is not None
+    assert (noisy.traced.thin, bool(np.isnan(noisy.low))) == ((("a",),), True)
+
+
+def test_ends_of_spans_follow_from_their_start_and_length() -> None:
+    days = IntegerRange("day", 0, 9, scale=Calendar())
+    stay = IntegerRange("stay", 0, 3, scale=Durations(86_400))
+    domain = Domain([days, stay], spans=[Span("stay", "day", "left")])
+    rng = np.random.default_rng(0)
+    rows = Table(domain, [rng.integers(0, 10, 3000), rng.integers(0, 4, 3000)])
+    release = MWEM(rounds=2).run(rows, Workload.parse("marginals:day,stay", domain), PureDP(9.0), noise=SeededNoise(0))
+
+    def weekends(records: pa.Table, weights: np.ndarray) -> float:
+        return float(np.average([each.weekday() > 4 for each in records["left"].to_pylist()], weights=weights))
+
+    found = replicate(release, 3, seed=0).estimate(weekends)
+    assert found.traced is not None
+    assert found.traced.missing == (("day", "stay"),)
+
+
 BINNED = Domain([Binned("pay", list(range(0, 100_001, 10_000))), Categorical("sex", ("F", "M"))])
 
 
@@ -343,6 +471,23 @@ def test_errors_of_positions_inside_bins_are_part_of_a_replicate(files: bool) ->
         found = replicate(release, 12, target="file", seed=seed, files=files).estimate(mean_pay)
         held.append(found.low <= truth <= found.high)
     assert sum(held) >= 6
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_inside_wide_bins_decide_no_interval() -> None:
+    """How pay in a bin goes with sex was not measured: a difference of means needs it; shares of bins do not."""
+    release, _ = pay_release(0, 20_000)
+    made = replicate(release, 8, target="file", seed=0)
+
+    def both(records: pa.Table, weights: np.ndarray) -> list[float]:
+        pay, man = records["pay"].to_numpy(), np.array(records["sex"].to_pylist()) == "M"
+        apart = np.average(pay[man], weights=weights[man]) - np.average(pay[~man], weights=weights[~man])
+        return [apart, np.average(pay[man] >= 40_000, weights=weights[man]), weights[man].sum()]
+
+    found = made.estimate(both)
+    assert np.isnan(found.low).tolist() == [True, False, False]
+    assert "how numbers inside the bins of pay go with other columns was not measured" in found.notes[0]
+    assert np.isfinite(made.estimate(mean_pay).low)
 
 
 def test_positions_move_means_inside_bins_and_no_count() -> None:

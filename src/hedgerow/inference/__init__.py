@@ -1,8 +1,8 @@
 """Inference from a release: regressions, tests and differences, with intervals that know of the noise of privacy.
 
-`tracing` finds the tables that a statistic follows from and says which of them nobody measured, `fitting` makes designs
-of formulas and fits them, `regression` estimates coefficients from replicates, and `association` tests whether two
-columns are independent. All of it is post-processing. May import `simulation` and everything below it; never `data`.
+`fitting` makes designs of formulas and fits them, `regression` estimates coefficients from replicates, `moments` from
+measured sums, and `association` tests whether two columns are independent. All of it is post-processing. May import
+`simulation` and everything below it; never `data`.
 """
 
 import lazy_loader

@@ -23,9 +23,8 @@ from hedgerow.cards import card
 from hedgerow.domain import Attribute, Clique, Domain, Ordered, possible_cells, summed
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.inference.regression import BEYOND, regress
-from hedgerow.inference.tracing import traced
 from hedgerow.queries import Marginal, Measurement, NoiseKind, in_workload
-from hedgerow.release import Release, check_confidence, runs
+from hedgerow.release import Release, check_confidence, runs, traced
 from hedgerow.simulation import REPLICATES, check_population
 from hedgerow.system import Seed, generator
 

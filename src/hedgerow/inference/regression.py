@@ -8,9 +8,8 @@ products alone, and where these were measured they are solved for directly (`mom
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,13 +18,11 @@ from scipy import special
 
 from hedgerow.arrays import Floats
 from hedgerow.cards import card
-from hedgerow.domain import Binned, IntegerRange
 from hedgerow.errors import ConfigError
 from hedgerow.inference.fitting import FAMILIES, Design, ModelFamily, check_rank, fitted, means, separated
 from hedgerow.inference.moments import FromSums
-from hedgerow.inference.tracing import Traced, traced
 from hedgerow.queries import Formula, require_regressions
-from hedgerow.release import Numbers, Release, ReplicateEstimate, Replicates, Target, check_confidence
+from hedgerow.release import Release, ReplicateEstimate, Replicates, Target, Traced, check_confidence, traced
 from hedgerow.simulation import REPLICATES, check_population, replicate
 from hedgerow.system import Seed
 
@@ -34,8 +31,6 @@ Source = Literal["moments", "replicates"]
 BEYOND = 4.0
 """Standard errors of the number of its records below which a group gives no coefficient."""
 
-_MOST_GUESSED = 0.5
-"""Errors that a coefficient may be off by what nobody measured inside bins: intervals of 95 % hold .92 there."""
 _SUMS = "From measured sums of products of the columns"
 _SOURCES: dict[tuple[bool, Target], str] = {
     (True, "file"): f"{_SUMS}, without a fit; no records are used.",
@@ -204,15 +199,13 @@ def regress(
         release = replicate(release, replicates, target=target, seed=seed, progress=progress)
     made = Design.of(read, family, release.records.to_arrow(), of.domain, weights=release.weight)
     check_rank(made, made.summed(release.weight))
-    estimate, small = _estimate(release, read, made, family, confidence)
-    notes = _notes(replicates=release, formula=read, design=made, family=family, estimate=estimate, found=found)
-    guess = _guessed_inside(release.release, read, made, estimate)
-    if not found.suffices or guess:
-        notes += guess
-        estimate = replace(_without(estimate, np.ones_like(small)), value=estimate.raw)
+    estimate, small = _estimate(release, read, made, family, confidence=confidence, found=found)
+    notes = (*estimate.notes, *_notes(release, read, made, family, estimate))
+    if estimate.notes:
+        estimate = estimate.without(True)
     else:
-        estimate, few = _without_small(estimate, made, small)
-        notes += few
+        estimate = _without_small(estimate, made, small)
+        notes += estimate.notes
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(estimate.value) / estimate.error
     p_values = 2.0 * special.stdtr(release.number - 1, -t)
@@ -252,35 +245,42 @@ def _by_moments(
     error = np.sqrt(np.diag(covariance))
     reach = -float(special.ndtri(check_confidence(confidence) / 2.0)) * error
     none = np.empty((0, len(value)))
-    estimate = ReplicateEstimate(value, solved.raw, solved.bias, error, value - reach, value + reach, none)
+    estimate = ReplicateEstimate(value, solved.raw, solved.bias, error, value - reach, value + reach, none, found)
     sizes = design.sizes(weights, design.groups)
     sampled = np.sqrt(sizes) if target == "population" else np.zeros_like(sizes)
-    estimate, few = _without_small(estimate, design, _small(design, sizes, sampled))
+    estimate = _without_small(estimate, design, _small(design, sizes, sampled))
     p_values = 2.0 * special.ndtr(-np.abs(value) / estimate.error)
-    notes = (_SOURCES[family == "linear", target], *few)
+    notes = (_SOURCES[family == "linear", target], *estimate.notes)
     return Regression(
         formula.text, family, design.names, estimate, p_values, confidence, target, None, found, covariance, notes
     )
 
 
 def _estimate(
-    replicates: Replicates, formula: Formula, design: Design, family: ModelFamily, confidence: float
+    replicates: Replicates,
+    formula: Formula,
+    design: Design,
+    family: ModelFamily,
+    *,
+    confidence: float,
+    found: Traced,
 ) -> tuple[ReplicateEstimate, NDArray[np.bool_]]:
     """Coefficients of the records and of each replicate, whose rows are made anew where it has records of its own.
 
     Returns:
         The coefficients, and whether a group that one compares does not stand out of the errors.
     """
-    number = len(design.names)
+    number, own = len(design.names), list[Any]()
 
     def both(records: Any, weights: Floats) -> Floats:
-        same = replicates.weights is not None
+        own[:] = own or [records]
+        same = records is own[0]
         rows = design if same else Design.of(formula, family, records, replicates.release.domain, like=design)
         summed = rows.summed(weights)
         return np.concatenate([fitted(rows, summed, family), rows.sizes(summed, design.groups)])
 
-    found = replicates.estimate(both, confidence)
-    return _part(found, slice(number)), _small(design, found.raw[number:], found.error[number:])
+    estimate = replicates.estimate(both, confidence, columns=found)
+    return _part(estimate, slice(number)), _small(design, estimate.raw[number:], estimate.error[number:])
 
 
 def _small(design: Design, sizes: Floats, errors: Floats) -> NDArray[np.bool_]:
@@ -291,79 +291,33 @@ def _small(design: Design, sizes: Floats, errors: Floats) -> NDArray[np.bool_]:
     return small
 
 
-def _without_small(
-    estimate: ReplicateEstimate, design: Design, small: NDArray[np.bool_]
-) -> tuple[ReplicateEstimate, tuple[str, ...]]:
-    """The estimates without intervals of coefficients that compare small groups, and what says so."""
+def _without_small(estimate: ReplicateEstimate, design: Design, small: NDArray[np.bool_]) -> ReplicateEstimate:
+    """The estimates without intervals of coefficients that compare small groups, with a note that says so."""
     if not small.any():
-        return estimate, ()
+        return estimate
     names = ", ".join(name for name, is_small in zip(design.names, small, strict=True) if is_small)
     few = f"No interval for {names}: a group that it compares is below {BEYOND:g} standard errors of its number of "
-    return _without(estimate, small), (few + "records. Release it together with others, or leave it out.",)
-
-
-def _guessed_inside(release: Release, formula: Formula, design: Design, estimate: ReplicateEstimate) -> tuple[str, ...]:
-    """What says that coefficients rest on where numbers lie in their bins, which records tell of single columns alone.
-
-    A slope lacks the part of the variance that is inside bins, of the column and of the outcome (to first order).
-    """
-    shares = {name: share for name in formula.columns if (share := _share_inside(release, name))}
-    lost = sum(shares.values())
-    inside = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in shares))
-    everywhere = any(name in shares for name in formula.outcome)
-    rests = [bool(shares) and (everywhere or inside.search(each) is not None) for each in design.names]
-    slopes = np.array(rests) & (np.ptp(design.left, axis=0) > 0.0)
-    if not (lost * np.abs(estimate.raw[slopes]) > _MOST_GUESSED * estimate.error[slopes]).any():
-        return ()
-    return (
-        f"No intervals: how numbers inside the bins of {' and '.join(shares)} go with other columns was not measured, "
-        f"and may change coefficients by {lost:.0%}. Release them in more 'bins', or one by one.",
-    )
-
-
-def _share_inside(release: Release, name: str) -> float:
-    """The share of a column's variance that is inside its bins, if numbers in them are even; 0 of all other columns."""
-    attribute = release.domain[name]
-    numbers = Numbers.of(attribute) if isinstance(attribute, IntegerRange | Binned) else None
-    if numbers is None or not numbers.wide:
-        return 0.0
-    counts = np.maximum(release.model.marginals([(name,)])[0][: len(numbers.at)], 0.0)
-    middles, widths = (numbers.low + numbers.high) / 2.0, numbers.high - numbers.low
-    inside = widths * (widths + 2.0 * numbers.unit * numbers.whole) / 12.0
-    within = float(counts @ inside)
-    return within / max(within + float(counts @ np.square(middles - np.average(middles, weights=counts))), 1e-300)
+    return estimate.without(small, few + "records. Release it together with others, or leave it out.")
 
 
 def _part(estimate: ReplicateEstimate, kept: slice) -> ReplicateEstimate:
     """Some of the estimates."""
-    return ReplicateEstimate(*(numbers[..., kept] for numbers in astuple(estimate)))
-
-
-def _without(estimate: ReplicateEstimate, which: NDArray[np.bool_]) -> ReplicateEstimate:
-    """The estimates, some of them without errors and intervals."""
-    told = {"error": estimate.error, "low": estimate.low, "high": estimate.high}
-    ends = {name: np.where(which, np.nan, numbers) for name, numbers in told.items()}
-    return replace(estimate, **ends)
+    names = ("value", "raw", "bias", "error", "low", "high", "replicates")
+    return replace(estimate, **{name: getattr(estimate, name)[..., kept] for name in names})
 
 
 def _notes(
-    *,
-    replicates: Replicates,
-    formula: Formula,
-    design: Design,
-    family: ModelFamily,
-    estimate: ReplicateEstimate,
-    found: Traced,
+    replicates: Replicates, formula: Formula, design: Design, family: ModelFamily, estimate: ReplicateEstimate
 ) -> tuple[str, ...]:
-    """What is missing or left out, in sentences."""
-    notes = [f"No intervals: the regression {found.says}."] if not found.suffices else []
+    """What is left out, in sentences."""
+    notes, found = list[str](), estimate.traced
     if separated(design, estimate.raw, family):
         notes.append(
             "Some groups have all their records in one of the outcomes, so that coefficients have no end: "
             "take fewer or coarser columns."
         )
     together = traced(replicates.release, [formula.explaining]).missing if family != "linear" else ()
-    if together and not found.missing:
+    if together and found is not None and not found.missing:
         notes.append(
             f"The intervals leave out how {', '.join(together[0])} go together beyond their pairs, which nobody "
             "measured: the coefficients depend on it a little."

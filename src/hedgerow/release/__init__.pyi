@@ -99,6 +99,7 @@ from .summary import (
     summary_of as summary_of,
     tables_sentence as tables_sentence,
 )
+from .tracing import Traced as Traced, traced as traced
 from .unbiased import (
     Estimated as Estimated,
     Runs as Runs,

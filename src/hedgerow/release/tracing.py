@@ -7,13 +7,17 @@ agree with each other, and an interval from them means nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from hedgerow.domain import Clique
+import numpy as np
+
+from hedgerow.domain import Binned, Clique, IntegerRange
 from hedgerow.privacy import noise_of
 from hedgerow.queries import Marginal, Measurement, in_workload
-from hedgerow.release import Knowledge, Release, fitted_to, pair_knowledge
+from hedgerow.release.numbers import Numbers
+from hedgerow.release.pairs import Knowledge, fitted_to, pair_knowledge
+from hedgerow.release.release import Release
 
 MOST_NOISE = 0.03
 """Noise of a cell, beside the mean number of records of one, up to which intervals from replicates held (measured, with
@@ -76,13 +80,17 @@ class Traced:
         return {name: [list(scope) for scope in scopes] for name, scopes in found.items()}
 
 
-def traced(release: Release, scopes: Sequence[Clique], asked: str | None = None) -> Traced:
+def traced(
+    release: Release, scopes: Sequence[Clique], asked: str | None = None, weighed: Collection[Clique] = ()
+) -> Traced:
     """Look for tables among the measurements.
 
     Args:
         release: The release.
         scopes: The columns of each table, derived ones too.
         asked: The family of a workload that asks for all of them; by default marginals.
+        weighed: Tables that records are weighed to have, in groups of values. What follows from one of these, or from
+            one column of it, has little of the bias of the fit, however fine the cells that were measured.
 
     Example:
         >>> import hedgerow, numpy as np
@@ -94,13 +102,14 @@ def traced(release: Release, scopes: Sequence[Clique], asked: str | None = None)
         "needs a x c, which no measurement holds: 'marginals:a*c' in the workload would"
     """
     domain = release.domain
-    tables = tuple(dict.fromkeys(scope for scope in map(domain.clique, scopes) if len(domain.base(scope)) > 1))
+    tables = tuple(dict.fromkeys(scope for scope in map(domain.clique, scopes) if scope))
     fitted = fitted_to(release, release.measurements)
     missing, unknown = (_unmeasured(release, each, tables) for each in (release.measurements, fitted))
     unfitted = tuple(scope for scope in unknown if scope not in missing)
     held = [each for each in fitted if _is_table(each.target)]
     known = (scope for scope in tables if scope not in unknown)
-    thin = tuple(scope for scope in known if _is_mostly_noise(release, held, scope))
+    fine = {scope: any({*domain.base(scope)} <= {*each} for each in weighed) for scope in tables}
+    thin = tuple(scope for scope in known if _is_mostly_noise(release, held, scope, finer=not fine[scope]))
     price, wanted = "", missing or unfitted
     if wanted:
         family = asked or "marginals:" + ",".join("*".join(map(in_workload, scope)) for scope in wanted)
@@ -130,12 +139,21 @@ def _is_table(target: object) -> bool:
     return isinstance(target, Marginal) and target.within is None
 
 
-def _is_mostly_noise(release: Release, measured: Sequence[Measurement], scope: Clique) -> bool:
-    """Whether the noise of each table that tells another is too large beside the mean number of records of a cell."""
+def _is_mostly_noise(release: Release, measured: Sequence[Measurement], scope: Clique, *, finer: bool) -> bool:
+    """Whether the noise of each table that tells another is too large beside the mean number of records of a cell.
+
+    Args:
+        release: The release.
+        measured: Whole tables.
+        scope: The columns of a table.
+        finer: Whether the cells that were measured count, not their sums alone.
+    """
     size, n = math.prod(release.domain.shape_of(scope)), max(release.n_records, 1)
     told = [each for each in measured if all(release.domain.determines(each.target.scope, name) for name in scope)]
     of_sums = (each.std * math.sqrt(each.target.size * size) / n <= MOST_NOISE for each in told)
-    of_cells = (size == each.target.size or each.std * each.target.size / n <= MOST_NOISE_MEASURED for each in told)
+    of_cells = (
+        not finer or size == each.target.size or each.std * each.target.size / n <= MOST_NOISE_MEASURED for each in told
+    )
     return bool(told) and not any(both == (True, True) for both in zip(of_sums, of_cells, strict=True))
 
 
@@ -148,3 +166,24 @@ def _price(release: Release, missing: Sequence[Clique]) -> str:
     return (
         f"{them}; {100 * SHARE:.0f} % of this budget buys cells with a standard deviation of {noise.std:,.1f} records"
     )
+
+
+def share_inside(release: Release, name: str) -> float:
+    """The share of a column's variance that is inside its bins, if numbers in them are even; 0 of all other columns.
+
+    How it goes with other columns was never measured, and records have it independent of them: a slope lacks that share
+    of itself, to first order.
+
+    Args:
+        release: The release.
+        name: A column or derived attribute.
+    """
+    attribute = release.domain[name]
+    numbers = Numbers.of(attribute) if isinstance(attribute, IntegerRange | Binned) else None
+    if numbers is None or not numbers.wide:
+        return 0.0
+    counts = np.maximum(release.model.marginals([(name,)])[0][: len(numbers.at)], 0.0)
+    middles, widths = (numbers.low + numbers.high) / 2.0, numbers.high - numbers.low
+    inside = widths * (widths + 2.0 * numbers.unit * numbers.whole) / 12.0
+    within = float(counts @ inside)
+    return within / max(within + float(counts @ np.square(middles - np.average(middles, weights=counts))), 1e-300)
