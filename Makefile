@@ -10,7 +10,7 @@ space := $() $()
 # What Python compiles is kept, wherever the environment says otherwise: pytest rewrites 670 modules, and tests start commands.
 export PYTHONDONTWRITEBYTECODE :=
 # What make demo installs: all extras but Spark, which is as large as the rest together; make test has it too.
-EXTRAS := duckdb evaluate excel mcp pandas polars postgresql regress report service signing
+EXTRAS := duckdb evaluate excel mcp oidc pandas polars postgresql regress report service signing
 
 # A venv per checkout. A lock file names everything, so nothing is resolved: old versions of pip look past the pin of a
 # package that another asks for with an extra. uv installs the same pins faster where it is present.

@@ -75,18 +75,18 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path, *, seed: int | None = 0) -> Iterator[Server]:
+def serving(folder: Path, *, seed: int | None = 0, port: int = 0, **settings: Any) -> Iterator[Server]:
     """Serve an empty store; noise is seeded, or secure without a seed."""
     (folder / "tables").mkdir(parents=True)
     store = open_store(folder / "store.db")
     workers = SessionWorkers(
         store, folder / "tables", noise=lambda _: None if seed is None else SeededNoise(seed), tick=0.001
     )
-    app = create_app(workers, store, Settings(folder / "tables", requests_per_minute=None, longest_wait=3600.0))
+    chosen = Settings(folder / "tables", requests_per_minute=None, longest_wait=3600.0, **settings)
     try:
-        with quick_tokens(), in_a_thread(app) as port:
+        with quick_tokens(), in_a_thread(create_app(workers, store, chosen), port=port) as taken:
             token = token_of(store, store.add_person("ada", "custodian", by=None))
-            yield Server(f"http://127.0.0.1:{port}/", token, folder / "tables")
+            yield Server(f"http://127.0.0.1:{taken}/", token, folder / "tables")
     finally:
         workers.close()
         store.close()
@@ -95,7 +95,7 @@ def serving(folder: Path, *, seed: int | None = 0) -> Iterator[Server]:
 @contextmanager
 def in_a_thread(app: FastAPI, limits: ConnectionLimits | None = None, **options: Any) -> Iterator[int]:
     """Serve an application as the program does; gives its port."""
-    config = configured(app, limits or ConnectionLimits.of(), port=0, log_config=None, **options)
+    config = configured(app, limits or ConnectionLimits.of(), **{"port": 0, "log_config": None, **options})
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -250,6 +250,21 @@ def scope_of(text: str | None, new_token: str | None) -> tuple[str, ...] | None:
     return names
 
 
+def secret_in(file: Path) -> str:
+    """The secret in a file.
+
+    Raises:
+        ConfigError: It cannot be read, or holds nothing.
+    """
+    try:
+        secret = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise ConfigError(f"the file {file} with the secret cannot be read") from None
+    if not secret:
+        raise ConfigError(f"the file {file} holds no secret", remedy="write what the provider gave you into it")
+    return secret
+
+
 def days_of(text: str) -> int | None:
     """Number of days in ``--token-days``; None for tokens that do not expire.
 

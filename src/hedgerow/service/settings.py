@@ -1,14 +1,17 @@
 """Settings of a server: limits, and the proxies that are believed."""
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
+from urllib.parse import urlsplit
 
 from hedgerow.algorithms.shared import is_count
 from hedgerow.errors import ConfigError
 
+_LONGEST_SIGN_IN = 24 * 7
+"""Hours; what a provider says of a person is asked again after that at the latest."""
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -82,6 +85,134 @@ class Proxies:
 
 
 @dataclass(frozen=True)
+class Part:
+    """What a value of a claim makes of a person.
+
+    Attributes:
+        role: Role at this server.
+        data_sets: Names of the data sets that may be asked; None for all, also later ones.
+    """
+
+    role: Literal["custodian", "analyst"]
+    data_sets: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class Oidc:
+    """A provider of identities that people sign in with, by OpenID Connect.
+
+    Attributes:
+        issuer: Its address, below which it describes itself.
+        client: Id of this server at the provider.
+        secret: The server's secret there. SECRET.
+        address: Public address of the page; the provider sends people back to ``v1/oidc/callback`` below it.
+        parts: What the values of the claim make of a person; see `parts_named`.
+        claim: Claim that holds them: a text, or a list of texts.
+        name: Claim that holds the name of a person.
+        hours: Time that a sign-in is good for.
+
+    Example:
+        >>> parts = parts_named("staff=analyst:all")
+        >>> Oidc("https://id.example.org", "hedgerow", "s3cret", "https://ask.example.org", parts)
+        Oidc(issuer='https://id.example.org', client='hedgerow', address='https://ask.example.org', ...)
+        >>> Oidc("http://id.example.org", "hedgerow", "", "https://ask.example.org", {})
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: the issuer 'http://id.example.org' is not an address with https
+          Remedy: http is for this machine alone, to try it out
+    """
+
+    issuer: str
+    client: str
+    secret: str = field(repr=False)
+    address: str
+    parts: Mapping[str, Part]
+    claim: str = "groups"
+    name: str = "preferred_username"
+    hours: float = 12.0
+
+    def __post_init__(self) -> None:
+        """Check the addresses and the hours.
+
+        Raises:
+            ConfigError: One is not right.
+        """
+        for what, address in (("issuer", self.issuer), ("address", self.address)):
+            parts = urlsplit(address)
+            loopback = parts.hostname == "localhost" or (
+                (found := _address(parts.hostname or "")) is not None and found.is_loopback
+            )
+            if not parts.hostname or (parts.scheme != "https" and not (parts.scheme == "http" and loopback)):
+                raise ConfigError(
+                    f"the {what} {address!r} is not an address with https",
+                    remedy="http is for this machine alone, to try it out",
+                )
+        if not 0.0 < self.hours <= _LONGEST_SIGN_IN:
+            raise ConfigError(f"a sign-in is good for up to {_LONGEST_SIGN_IN} hours", remedy="for example 12")
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the page is spoken to with TLS: then its cookies are too."""
+        return self.address.startswith("https:")
+
+    def part_of(self, told: Sequence[str]) -> Part | None:
+        """What the values of the claim make of a person; None if none of them says anything.
+
+        One that makes a custodian outweighs all others. Analysts may ask what any of them lets them ask.
+
+        Args:
+            told: Values of the claim.
+
+        Example:
+            >>> oidc = Oidc("https://id.example.org", "h", "s", "https://ask.example.org",
+            ...             parts_named("a=analyst:x+y, b=analyst:z, boss=custodian"))
+            >>> oidc.part_of(["b", "a"]).data_sets, oidc.part_of(["a", "boss"]).role, oidc.part_of(["c"])
+            (('z', 'x', 'y'), 'custodian', None)
+        """
+        found = [self.parts[value] for value in told if value in self.parts]
+        if not found:
+            return None
+        custodian = next((part for part in found if part.role == "custodian"), None)
+        if custodian is not None or any(part.data_sets is None for part in found):
+            return custodian or Part("analyst", None)
+        return Part("analyst", tuple(dict.fromkeys(name for part in found for name in part.data_sets or ())))
+
+
+def parts_named(text: str) -> dict[str, Part]:
+    """Read what values of a claim make of people, separated by commas.
+
+    Args:
+        text: ``VALUE=custodian``, ``VALUE=analyst:all``, or ``VALUE=analyst:NAME+NAME`` with names of data sets.
+
+    Raises:
+        ConfigError: It names nothing, or one is not such a pair.
+
+    Example:
+        >>> parts_named("data office=custodian, staff=analyst:people+visits")["staff"]
+        Part(role='analyst', data_sets=('people', 'visits'))
+        >>> parts_named("staff=root")
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: 'staff=root' does not say what a value of the claim makes of a person
+          Remedy: give VALUE=custodian, VALUE=analyst:all or VALUE=analyst:people+visits, separated by commas
+    """
+    found: dict[str, Part] = {}
+    for pair in (part.strip() for part in text.split(",")):
+        value, _, said = pair.rpartition("=")
+        role, _, names = said.partition(":")
+        scope = tuple(name.strip() for name in names.split("+"))
+        if not value or (role, bool(names)) not in (("custodian", False), ("analyst", True)) or ("" in scope and names):
+            raise ConfigError(
+                f"{pair!r} does not say what a value of the claim makes of a person",
+                remedy="give VALUE=custodian, VALUE=analyst:all or VALUE=analyst:people+visits, separated by commas",
+            )
+        found[value.strip()] = (
+            Part("custodian", None) if role == "custodian" else Part("analyst", None if scope == ("all",) else scope)
+        )
+    return found
+
+
+@dataclass(frozen=True)
 class Settings:
     """Limits of a server.
 
@@ -95,6 +226,7 @@ class Settings:
         threads: Requests that are handled at a time.
         longest_wait: Seconds that a request is expected to take at most; else it is turned away at once.
         proxies: Proxies that are believed about the addresses of requests.
+        oidc: Provider of identities that people sign in with; None for tokens alone.
 
     Example:
         >>> Settings(Path("data")).largest_body
@@ -114,6 +246,7 @@ class Settings:
     threads: int = 128
     longest_wait: float = 2.0
     proxies: Proxies = field(default_factory=Proxies)
+    oidc: Oidc | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers.

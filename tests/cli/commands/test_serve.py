@@ -316,6 +316,26 @@ def test_https_and_a_log_in_json(start: Start, tmp_path: Path) -> None:
     assert told_of == ["info", number, "custodian", "GET", "/v1/people", 200]
 
 
+def test_a_provider_of_identities_is_named_with_all_that_it_needs(
+    place: Place, at_once: list[str], served: list[dict[str, Any]]
+) -> None:
+    Path("secret").write_text("s3cret\n")
+    told = ["--oidc-issuer", "https://id.example.org", "--oidc-client", "hedgerow", "--oidc-secret-file", "secret"]
+    told += ["--oidc-address", "https://ask.example.org/", "--oidc-roles", "staff=analyst:a+b, office=custodian"]
+    assert place.call("serve", "--port", 0, *told, "--oidc-hours", 1, "--oidc-claim", "roles").exit_code == 0
+    oidc = served[0]["settings"].oidc
+    assert (oidc.issuer, oidc.client, oidc.secret) == ("https://id.example.org", "hedgerow", "s3cret")
+    assert (oidc.claim, oidc.name, oidc.hours) == ("roles", "preferred_username", 1.0)
+    assert oidc.part_of(["staff"]).data_sets == ("a", "b")
+    assert "s3cret" not in repr(oidc)
+    for at in range(0, len(told), 2):
+        refused = place.call("serve", "--port", 0, *told[:at], *told[at + 2 :])
+        assert refused.exit_code == 1
+        assert ("--oidc-issuer URL" if at == 0 else "beside --oidc-issuer") in " ".join(refused.stderr.split())
+    Path("secret").write_text("\n")
+    assert "holds no secret" in place.call("serve", "--port", 0, *told).stderr
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -140,6 +140,10 @@ def test_people_and_tokens(server: Server, here: Place) -> None:
     assert [each["tokens"] for each in changed["people"] if each["name"] == "bob"] == [0]
     with pytest.raises(AssertionError, match="401"):
         server.call("GET", "me", token=fresh)
+    linked = called(here, "people", "--store", store, "bob", "--identity", "https://id.example.org 7")
+    assert {each["name"]: each["identity"] for each in linked["people"]}["bob"] == "https://id.example.org 7"
+    taken = here.call("server", "people", "--store", store, "ada", "--identity", "https://id.example.org 7")
+    assert "bob signs in with this account" in taken.stderr
     for wrong in (("people", "bob"), ("people", "--revoke-all"), ("people", "eve", "--role", "analyst")):
         assert here.call("server", *wrong, "--store", store).exit_code == 1
     assert here.call("server", "tokens", "--revoke", "none", "--store", store).exit_code == 1
@@ -230,7 +234,7 @@ def test_a_dry_run_runs_the_steps_and_takes_them_back(tmp_path: Path, here: Plac
 
     before = tables()
     told = called(here, "migrate", "--store", path, "--dry-run")
-    assert [step.partition(":")[0] for step in told["steps"]] == ["0003"]
+    assert [step.partition(":")[0] for step in told["steps"]] == ["0003", "0004"]
     assert "Answers are found by their question" in told["steps"][0]
     assert tables() == before
     refused = here.call("server", "people", "--store", path)

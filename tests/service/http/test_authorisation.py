@@ -50,6 +50,8 @@ MATRIX: dict[tuple[str, str], Try] = {
     ("GET", "/v1/docs"): Try("anyone", "/v1/docs"),
     ("GET", "/v1/docs.css"): Try("anyone", "/v1/docs.css"),
     ("GET", "/v1/me"): Try("token", "/v1/me"),
+    ("GET", "/v1/signin"): Try("anyone", "/v1/signin"),
+    ("DELETE", "/v1/signin"): Try("token", "/v1/signin"),
     ("GET", "/v1/datasets"): Try("token", "/v1/datasets"),
     ("POST", "/v1/datasets"): Try(
         "custodian", "/v1/datasets", lambda _: {"json": registration(_fresh("new"))}, scoped=403

@@ -195,7 +195,7 @@ def test_names_that_look_alike_are_told_apart(tmp_path: Path) -> None:
 
 def test_every_action_of_the_audit_log_is_about_something_known() -> None:
     """What is new is hidden from custodians of some data sets until somebody says what it is about."""
-    of_the_server = {"add person", "set role", "upload", "delete upload", "sign-in refused"}
+    of_the_server = {"add person", "set role", "set identity", "upload", "delete upload", "sign-in refused"}
     of_the_server |= {"accept store", "restore store"}
     found = set()
     for file in Path(hedgerow.service.__file__).parent.rglob("*.py"):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy import Limit
     from hedgerow.service.http import ConnectionLimits
     from hedgerow.service.running import TlsFiles
+    from hedgerow.service.settings import Oidc
 
 STORE = "hedgerow.db"
 TABLES = "tables"
@@ -185,6 +186,67 @@ class _Limits(Options, panel="Limits", environment=True):
 
 
 @dataclass(frozen=True)
+class _SignIn(Options, panel="Sign-in", environment=True):
+    """A provider of identities that people sign in with, beside tokens.
+
+    Attributes:
+        oidc_issuer: Address of an OpenID Connect provider: the page has a button for it.
+        oidc_client: Id of this server at the provider.
+        oidc_secret_file: File with its secret there.
+        oidc_address: Public address of the page; the provider sends people back to v1/oidc/callback below it.
+        oidc_roles: What values of the claim make of people: VALUE=custodian, VALUE=analyst:all or
+            VALUE=analyst:people+visits, separated by commas. Others are refused.
+        oidc_claim: Claim that holds them.
+        oidc_name: Claim that holds the name of a person.
+        oidc_hours: How long a sign-in is good for.
+    """
+
+    oidc_issuer: Annotated[str | None, option(metavar="URL")] = None
+    oidc_client: Annotated[str | None, option(metavar="ID")] = None
+    oidc_secret_file: Annotated[Path | None, option(metavar="FILE")] = None
+    oidc_address: Annotated[str | None, option(metavar="URL")] = None
+    oidc_roles: Annotated[str | None, option(metavar="ROLES")] = None
+    oidc_claim: Annotated[str, option(metavar="NAME")] = "groups"
+    oidc_name: Annotated[str, option(metavar="NAME")] = "preferred_username"
+    oidc_hours: Annotated[float, option(metavar="HOURS", min=0.1, max=168.0)] = 12.0
+
+    @property
+    def provider(self) -> Oidc | None:
+        """The provider; None if none is named.
+
+        Raises:
+            ConfigError: Something is missing, or wrong.
+            MissingExtraError: The library for it is not installed.
+        """
+        from hedgerow.cli.serving import secret_in
+        from hedgerow.errors import require
+        from hedgerow.service.settings import Oidc, parts_named
+
+        needed = (self.oidc_client, self.oidc_secret_file, self.oidc_address, self.oidc_roles)
+        if self.oidc_issuer is None:
+            if any(each is not None for each in needed):
+                raise ConfigError("signing in with a provider needs its address", remedy="give --oidc-issuer URL too")
+            return None
+        client, secret_file, address, roles = needed
+        if client is None or secret_file is None or address is None or roles is None:
+            raise ConfigError(
+                "a provider of identities needs to know this server, and this server its people",
+                remedy="give --oidc-client, --oidc-secret-file, --oidc-address and --oidc-roles beside --oidc-issuer",
+            )
+        require("authlib", "signing in with a provider needs authlib", "pip install 'hedgerow[oidc]'")
+        return Oidc(
+            self.oidc_issuer,
+            client,
+            secret_in(secret_file),
+            address,
+            parts_named(roles),
+            claim=self.oidc_claim,
+            name=self.oidc_name,
+            hours=self.oidc_hours,
+        )
+
+
+@dataclass(frozen=True)
 class _Tokens(Options, panel="Tokens"):
     """Tokens that are printed.
 
@@ -206,6 +268,7 @@ def serve(
     places: _Places,
     registering: _Register,
     limits: _Limits,
+    signing_in: _SignIn,
     tokens: _Tokens,
     demo: Annotated[bool, option(help="Serve Adult (public data) from a temporary folder, to try it out.")] = False,
     output: Output,
@@ -248,6 +311,7 @@ def serve(
             requests_per_minute=limits.rate or None,
             largest_upload=limits.largest_upload * _MEBIBYTE,
             proxies=Proxies.named(places.proxies),
+            oidc=signing_in.provider,
         )
         stopped_by = Serving(
             output,

@@ -206,6 +206,10 @@ def people(
     remove: Annotated[
         bool, option(help="Remove the person: no token is good, and none can be made, until they get a role again.")
     ] = False,
+    identity: Annotated[
+        str | None,
+        option(metavar="ACCOUNT", help="Let the person sign in with this account: its issuer, a blank, its subject."),
+    ] = None,
     place: _Place,
     output: Output,
 ) -> None:
@@ -216,21 +220,32 @@ def people(
       hedgerow server people --store hedgerow.db ada --revoke-all
       hedgerow server people --store hedgerow.db ada --role analyst
       hedgerow server people --store hedgerow.db ada --remove
+      hedgerow server people --store hedgerow.db ada --identity 'https://id.example.org 248289761001'
     """
-    if (name is not None) != (role is not None or revoke_all or remove) or (role is not None and remove):
-        remedy = "NAME with --role, --remove or --revoke-all"
+    changes = (role is not None, revoke_all, remove, identity is not None)
+    if (name is not None) != any(changes) or (role is not None and remove):
+        remedy = "NAME with --role, --remove, --revoke-all or --identity"
         raise ConfigError("a person, and what to change, go together", remedy=remedy)
     with place.opened() as store:
         if name is not None and (role is not None or remove):
             store.set_role(name, "removed" if role is None else role.value, by=None)
+        if name is not None and identity is not None:
+            store.set_identity(name, identity, by=None)
         if name is not None and revoke_all:
             output.say(f"{store.revoke_all(name, by=None):,} tokens of {name} revoked")
         owners = [each["person"] for each in _tokens(store) if each["good"]]
         listed = [
-            {"name": each.name, "role": each.role, "created": _moment(each.created), "tokens": owners.count(each.name)}
+            {
+                "name": each.name,
+                "role": each.role,
+                "created": _moment(each.created),
+                "tokens": owners.count(each.name),
+                "identity": each.identity,
+            }
             for each in store.people()
         ]
-    output.table(("name", "role", "created", "tokens"), [[str(value) for value in each.values()] for each in listed])
+    headings = ("name", "role", "created", "tokens", "identity")
+    output.table(headings, [["" if value is None else str(value) for value in each.values()] for each in listed])
     output.result({"people": listed})
 
 

@@ -25,8 +25,9 @@ from hedgerow.errors import NotAllowedError, NotThereError, StoreBusyError, Stor
 from hedgerow.service.http import problems
 from hedgerow.service.http.gauges import Readiness
 from hedgerow.service.http.middleware import Metrics, Pace, Rates, address_of
+from hedgerow.service.http.oidc import Provider
 from hedgerow.service.http.problems import Kind
-from hedgerow.service.http.request_parsing import Cursors, StrictRequest, authorization, check_parameters
+from hedgerow.service.http.request_parsing import Cursors, StrictRequest, check_parameters, credential
 from hedgerow.service.http.tokens import Caller, Verifier, WrongTokenError, bearer
 from hedgerow.service.sessions import SessionWorkers
 from hedgerow.service.settings import Settings
@@ -141,6 +142,7 @@ class Service:
         downloads: Files of records that are made at a time.
         unsent: Files of records that may be on their way at a time: until then they take room on the disk.
         waits: Requests that may wait for a data set at a time; fewer than there are threads.
+        provider: Provider of identities that people sign in with; None for tokens alone.
     """
 
     def __init__(self, workers: SessionWorkers, store: Store, settings: Settings) -> None:
@@ -160,6 +162,8 @@ class Service:
         self.downloads = threading.BoundedSemaphore(settings.downloads)
         self.unsent = threading.BoundedSemaphore(_UNSENT * settings.downloads)
         self.waits = threading.BoundedSemaphore(max(1, settings.threads * 3 // 4))
+        oidc = settings.oidc
+        self.provider = None if oidc is None else Provider(oidc, store.secret("sign-in"))
 
     def sign_in(self, header: str | None, address: str) -> Caller:
         """Verify the token of a request.
@@ -245,6 +249,7 @@ class GatedRoute(APIRoute):
 
     who: ClassVar[Who] = "custodian"
     repeats: ClassVar[bool] = False
+    others: ClassVar[bool] = False  # parameters that nobody named
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Put the gate before FastAPI's handler."""
@@ -263,7 +268,8 @@ class GatedRoute(APIRoute):
                 return await passed(request)
 
         async def passed(request: Request) -> Response:
-            check_parameters([name for name, _ in request.query_params.multi_items()], known)
+            if not self.others:
+                check_parameters([name for name, _ in request.query_params.multi_items()], known)
             if self.body_field is None:
                 return await handle(request)
             strict = StrictRequest(request.scope, request.receive)
@@ -281,7 +287,7 @@ class GatedRoute(APIRoute):
 
     async def _caller(self, request: Request) -> Caller:
         service = await the_service(request)
-        header, address = authorization(request), address_of(request.scope)
+        header, address = credential(request), address_of(request.scope)
         caller = service.signed_in(header)
         if caller is None:
             caller = await anyio.to_thread.run_sync(service.sign_in, header, address, limiter=service.sign_ins)
@@ -294,6 +300,12 @@ class ForAnyone(GatedRoute):
     """A route without a token."""
 
     who = "anyone"
+
+
+class ForProviders(ForAnyone):
+    """A route that another server sends browsers to, with parameters of its own."""
+
+    others = True
 
 
 class ForTokens(GatedRoute):
@@ -404,7 +416,7 @@ class Operation:
 
     def _kinds(self) -> list[Kind]:
         kinds = [*self.problems, problems.INVALID, problems.STORE, problems.BUSY, problems.INTERNAL]
-        if self.route is not ForAnyone:
+        if not issubclass(self.route, ForAnyone):
             kinds += [problems.MALFORMED, problems.NOT_SIGNED_IN, problems.RATE]
         if self.route is ForCustodians:
             kinds.append(problems.NOT_ALLOWED)
@@ -415,7 +427,7 @@ class Operation:
         return sorted(set(kinds), key=lambda kind: (kind.status, kind.code))
 
     def _extra(self) -> dict[str, Any]:
-        extra: dict[str, Any] = {} if self.route is ForAnyone else {"security": [{SECURITY: []}]}
+        extra: dict[str, Any] = {} if issubclass(self.route, ForAnyone) else {"security": [{SECURITY: []}]}
         if self.sent is not None:
             extra["requestBody"] = dict(self.sent)
         return extra

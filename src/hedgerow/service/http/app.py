@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import Response
 
-from hedgerow.service.http import routes_custodians, routes_data_sets, routes_questions, web
+from hedgerow.service.http import routes_custodians, routes_data_sets, routes_questions, routes_signin, web
 from hedgerow.service.http.admission import SECURITY, By, ForAnyone, ForCustodians, ForTokens, Here, Operation, Service
 from hedgerow.service.http.gauges import gauges
 from hedgerow.service.http.middleware import METRICS_TYPE, BodyLimit, Counted, Forwarded, SecurityHeaders, Shield
@@ -75,6 +75,7 @@ OPERATIONS = (
     Operation("GET", "/v1/metrics", metrics_text, ForAnyone, content=_METRICS),
     Operation("GET", "/v1/metrics/datasets", data_set_metrics, ForCustodians, content=_METRICS),
     Operation("GET", "/v1/me", me, ForTokens),
+    *routes_signin.OPERATIONS,
     *routes_data_sets.OPERATIONS,
     *routes_questions.OPERATIONS,
     *routes_custodians.OPERATIONS,
@@ -148,6 +149,9 @@ def create_app(workers: SessionWorkers, store: Store, settings: Settings) -> Fas
     sweep(settings.data_folder)
     app = _application(lifespan=_with_threads(settings.threads))
     app.state.service = service = Service(workers, store, settings)
+    if service.provider is not None:
+        for operation in routes_signin.AT_PROVIDER:
+            operation.add_to(app)
     add_handlers(app)
     for guard, options in ((BodyLimit, {"settings": settings}), (Shield, {}), (SecurityHeaders, {})):
         app.add_middleware(guard, **options)  # each stands before those above

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from itsdangerous import BadData, SignatureExpired, URLSafeTimedSerializer
 from starlette.requests import Request
 
-from hedgerow.errors import InvalidRequestError, MalformedRequestError
+from hedgerow.errors import InvalidRequestError, MalformedRequestError, NotSignedInError
 from hedgerow.service.store import is_storable
 
 DEEPEST = 64
@@ -132,6 +132,39 @@ def authorization(request: Request) -> str | None:
     if len(found) > 1:
         raise MalformedRequestError("there are two Authorization headers", remedy="send one")
     return found[0] if found else None
+
+
+SESSION = "hedgerow"
+"""Name of the cookie of the page; over TLS with the prefix that ties it to this host alone."""
+SECURE_SESSION = f"__Host-{SESSION}"
+PAGE_HEADER = "Hedgerow-Page"
+
+
+def session_of(request: Request) -> str | None:
+    """The token in the cookie of the page; None if there is none."""
+    return request.cookies.get(SECURE_SESSION) or request.cookies.get(SESSION)
+
+
+def credential(request: Request) -> str | None:
+    """What a request is signed in with, as an Authorization header: its own, or the token in the cookie of the page.
+
+    A browser sends a cookie whoever makes it ask. So the cookie counts only beside a header that no page of another
+    origin can send: browsers would ask this server for leave first, and it gives none.
+
+    Raises:
+        MalformedRequestError: There are two Authorization headers.
+        NotSignedInError: A cookie comes without the header of the page.
+    """
+    header = authorization(request)
+    cookie = session_of(request)
+    if header is not None or cookie is None:
+        return header
+    if request.headers.get(PAGE_HEADER) != "1":
+        raise NotSignedInError(
+            "the cookie of the page is good for requests of the page alone",
+            remedy="programs send a token: Authorization: Bearer hgr_...",
+        )
+    return f"Bearer {cookie}"
 
 
 def check_parameters(given: list[str], known: set[str]) -> None:

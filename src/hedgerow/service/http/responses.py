@@ -561,6 +561,18 @@ class PersonResponse(ApiResponse):
     created: datetime
 
 
+class SignInResponse(ApiResponse):
+    """How people sign in.
+
+    Attributes:
+        provider: Issuer of the identities that people sign in with at GET /v1/oidc/start; null for tokens alone.
+        cookie: Whether the cookie of the page came with the request.
+    """
+
+    provider: str | None
+    cookie: bool
+
+
 class RevokedResponse(ApiResponse):
     """How many tokens were revoked."""
 

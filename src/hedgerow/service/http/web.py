@@ -129,15 +129,35 @@ def page(schema: Mapping[str, Any]) -> str:
     ]
     title = escape(info["title"])
     return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}: the API</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"><link rel="icon" type="image/svg+xml" href="../icon.svg">'
-        '<link rel="stylesheet" href="../style.css">'
-        '<link rel="stylesheet" href="docs.css"></head><body>'
+        f"{_head(f'{title}: the API', '../', 'docs.css')}"
         f'<header class="top"><div class="bar"><a class="brand" href="../">{title}</a>'
         '<nav aria-label="Formats"><a href="openapi.json">OpenAPI description</a></nav></div></header>'
         f'<main><div class="view"><h1>{title} over HTTP</h1><div class="intro">{_paragraphs(info["description"])}</div>'
         f"{_contents(schema['paths'])}{''.join(parts)}</div></main></body></html>"
+    )
+
+
+def told(title: str, detail: str, remedy: str) -> str:
+    """A page of HTML, two levels below the root, that says what is wrong, and what to try.
+
+    Example:
+        >>> "<p>&lt;b&gt;</p>" in told("Not signed in", "<b>", "")
+        True
+    """
+    return (
+        f"{_head(title, '../../')}"
+        '<header class="top"><div class="bar"><a class="brand" href="../../">Hedgerow</a></div></header>'
+        f'<main><div class="view"><h1>{escape(title)}</h1><p>{escape(detail)}</p><p>{escape(remedy)}</p>'
+        '<p><a class="button" href="../../">Back to the page</a></p></div></main></body></html>'
+    )
+
+
+def _head(title: str, root: str, *styles: str) -> str:
+    links = "".join(f'<link rel="stylesheet" href="{style}">' for style in (f"{root}style.css", *styles))
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" '
+        f'content="light dark"><link rel="icon" type="image/svg+xml" href="{root}icon.svg">{links}</head><body>'
     )
 
 

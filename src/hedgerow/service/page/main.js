@@ -8,7 +8,7 @@ import { h, fill } from "./dom.js";
 import { peopleView } from "./people.js";
 import { refused } from "./problems.js";
 import { registerView } from "./register.js";
-import { signIn } from "./signin.js";
+import { leftView, signIn, waysIn } from "./signin.js";
 
 /**
  * @typedef {object} App What every view is given.
@@ -52,7 +52,7 @@ async function begin(why) {
   app = null;
   header();
   document.title = "Sign in \u00b7 Hedgerow";
-  const me = await signIn(main, why);
+  const me = await signIn(main, why, (await waysIn()).provider);
   if (before !== undefined && before !== me.person) drafts = new Map();
   await enter(me);
 }
@@ -78,7 +78,8 @@ async function onlyDataSet() {
   }
 }
 
-function signOut() {
+async function signOut() {
+  if (!api.token.get()) await api.remove("signin").catch(() => {});
   api.token.forget();
   drafts = new Map();
   history.replaceState(null, "", location.pathname + location.search);
@@ -150,12 +151,15 @@ document.querySelector(".skip")?.addEventListener("click", (event) => {
 
 /** With a token that was good a moment ago, only its end leads back to signing in. */
 async function start() {
-  if (!api.token.get()) {
+  if (!api.token.get() && !(await waysIn()).cookie) {
     begin(null);
     return;
   }
   try {
-    await enter(await api.get("me"));
+    const me = await api.get("me");
+    const view = leftView();
+    if (view) history.replaceState(null, "", view);
+    await enter(me);
   } catch (problem) {
     if (problem instanceof api.Problem && problem.status === 401) begin(problem);
     else fill(main, h("div", { class: "view" }, h("h1", {}, "This cannot be shown"), refused(problem),

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, insert, select, update
 
-from hedgerow.errors import ConflictError, NotThereError, QuotaError
+from hedgerow.errors import ConflictError, NotAllowedError, NotThereError, QuotaError
 from hedgerow.service.store.repository import Repository, Writing, audited, now, record_of
 from hedgerow.service.store.schema import (
     DATA_SETS,
@@ -78,6 +78,63 @@ class People(Repository):
             row = connection.execute(select(PEOPLE).where(PEOPLE.c.name == name)).first()
         if row is None:
             raise NotThereError("there is no such person", remedy="see the list of people")
+        return Person(*row)
+
+    def vouched(self, identity: str, name: str, role: Role) -> Person:
+        """The person whom a provider of identities vouches for, with the role that it tells.
+
+        They are added when they come first. A name alone makes nobody somebody who is here already: names change at
+        providers, and may be chosen there.
+
+        Args:
+            identity: Issuer and subject of the account; see `identity_of`.
+            name: Name that the provider tells.
+            role: Role that the provider tells.
+
+        Raises:
+            NotAllowedError: The person was removed here.
+            ConflictError: The name is that of somebody who does not sign in with this account.
+        """
+        with self._database.reading() as connection:
+            row = connection.execute(select(PEOPLE).where(PEOPLE.c.identity == identity)).first()
+        if row is None:
+            return self._come_first(identity, name, role)
+        person = Person(*row)
+        if person.role == "removed":
+            raise NotAllowedError(f"{person.name} was removed from this server", remedy="ask a custodian for a role")
+        return person if person.role == role else self.set_role(person.name, role, by=None)
+
+    def _come_first(self, identity: str, name: str, role: Role) -> Person:
+        row: dict[str, Any] = {"name": name, "role": role, "created": now(), "identity": identity}
+        statement = self._database.insert(PEOPLE).on_conflict_do_nothing().returning(PEOPLE.c.id)
+        with self._writing() as writing:
+            number = writing.connection.scalar(statement, row)
+            if number is None:
+                raise ConflictError(
+                    f"there is a person named {name!r} already, who does not sign in with this account",
+                    remedy=f"if it is the same person, run at the server: hedgerow server people {name} "
+                    f"--identity '{identity}'",
+                )
+            audited(writing, None, "add person", name, {"role": role, "identity": identity})
+        return Person(number, **row)
+
+    def set_identity(self, name: str, identity: str, *, by: int | None) -> Person:
+        """Let a person sign in with an account at a provider of identities, and with no other.
+
+        Raises:
+            NotThereError: There is no such person.
+            ConflictError: The account is somebody else's.
+        """
+        owner = select(PEOPLE.c.name).where(PEOPLE.c.identity == identity)
+        changed = update(PEOPLE).where(PEOPLE.c.name == name).values(identity=identity).returning(PEOPLE)
+        with self._writing() as writing:
+            before = writing.connection.scalar(owner)
+            if before not in (None, name):
+                raise ConflictError(f"{before} signs in with this account", remedy="see hedgerow server people")
+            row = writing.connection.execute(changed).first()
+            if row is None:
+                raise NotThereError("there is no such person", remedy="see the list of people")
+            audited(writing, by, "set identity", name, {"identity": identity})
         return Person(*row)
 
     def add_token(self, token: Token, salt: bytes, digest: bytes, *, by: int | None) -> None:
@@ -261,6 +318,16 @@ class People(Repository):
         grant = record_of(Grant, connection.execute(_wanted(data_set, person)).mappings().one())
         if self.room(grant) < 0:
             raise QuotaError(stored=grant.stored - size, room=self.room(grant) + size, needed=size)
+
+
+def identity_of(issuer: str, subject: str) -> str:
+    """The account at a provider of identities as one text: its issuer holds no blank.
+
+    Example:
+        >>> identity_of("https://id.example.org", "248289761001")
+        'https://id.example.org 248289761001'
+    """
+    return f"{issuer} {subject}"
 
 
 def _revoke(writing: Writing, person: int, by: int | None) -> int:

@@ -174,6 +174,7 @@ class Person(Record):
         name: Unique.
         role: A custodian may do everything; an analyst asks; one who was removed has no tokens, and gets none.
         created: Time of creation, in UTC.
+        identity: Issuer and subject of the account at a provider that they sign in with; None if there is none.
     """
 
     __tablename__ = "people"
@@ -182,6 +183,7 @@ class Person(Record):
     name: Mapped[str] = mapped_column(unique=True)
     role: Mapped[Role] = mapped_column(sa.String(16))
     created: Mapped[datetime]
+    identity: Mapped[str | None] = mapped_column(default=None, unique=True, index=True)
 
 
 PEOPLE = METADATA.tables["people"]
