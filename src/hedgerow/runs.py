@@ -22,10 +22,11 @@ from hedgerow.algorithms.learning import (
     workload_before,
 )
 from hedgerow.domain import Domain, OpenDomain, with_known
-from hedgerow.errors import ConfigError
+from hedgerow.errors import ConfigError, ReleaseError
 from hedgerow.queries import Measurable, Measurement, Neighbours, Persons, Workload, in_workload
 
 if TYPE_CHECKING:
+    from hedgerow.algorithms import Trials
     from hedgerow.algorithms.learning import Need
     from hedgerow.algorithms.shared import Algorithm, ProgressCallback
     from hedgerow.data import Labels, ReadOptions, ScannedTable, Table
@@ -171,6 +172,20 @@ def criteria_of(given: Criteria | str | os.PathLike[str] | Mapping[str, Any] | S
     return None if given is None else Criteria.of(given)
 
 
+def trials_of(given: Trials | str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any] | None) -> Trials | None:
+    """The configurations to choose from that are given, if any.
+
+    Args:
+        given: See ``Trials.of``.
+
+    Raises:
+        ConfigError: They cannot be read, or are something else.
+    """
+    from hedgerow.algorithms import Trials
+
+    return None if given is None else Trials.of(given)
+
+
 def is_counted_in_place(source: object, where: str | None = None) -> bool:
     """Whether a table is counted where it is, and not read into memory.
 
@@ -243,6 +258,9 @@ class Opened:
         positions: Noisy sums of where in their bins records lie.
         needed: Noisy answers of questions that must have an interval.
         criteria: What the release must hold, if anything.
+        runs: Mechanisms and workloads that it is chosen from, as the first run that holds the criteria; empty for one
+            run.
+        tries: Mean number of such runs, at most.
     """
 
     table: Table | ScannedTable
@@ -252,6 +270,8 @@ class Opened:
     positions: Sequence[Measurement] = ()
     needed: Sequence[Measurement] = ()
     criteria: Criteria | None = None
+    runs: Sequence[tuple[Algorithm, Workload]] = ()
+    tries: int = 0
 
     def released(
         self,
@@ -262,23 +282,70 @@ class Opened:
         """Run an algorithm on what is left of the budget, and test the criteria by what was set aside.
 
         Args:
-            algorithm: The mechanism.
+            algorithm: The mechanism; not used where it is chosen from several.
             noise: Source of the noise; None for the secure one.
-            watching: Context of the run, which gives the callback for its rounds.
+            watching: Context of the run, which gives the callback for its rounds; not used where there are several.
+
+        Raises:
+            ReleaseError: No run of several held all criteria.
         """
-        from hedgerow.algorithms.shared import moments_told
         from hedgerow.privacy import Curator
 
-        moments = moments_told(self.workload.domain, self.positions, self.workload.scopes) if self.positions else ()
+        if self.runs:
+            return self._first_that_holds(noise)
+        moments = self._moments(self.workload)
         curator = Curator(self.table, self.budget, noise=noise, events=self.events, moments=moments)
-        charge = 0.0 if self.criteria is None else self.criteria.share * self.budget.limit
         with nullcontext() if watching is None else watching(curator) as progress:
-            with curator.setting_aside(charge):
-                made = algorithm.run_with(curator, self.workload, progress)
-            if self.criteria is not None:
-                from hedgerow.algorithms.learning import with_verdicts
+            return self._made(curator, algorithm, self.workload, self.budget.limit, progress)
 
-                made = with_verdicts(curator, made, self.criteria, charge)
+    def _first_that_holds(self, noise: NoiseSource | None) -> Release:
+        """The first of several runs that holds all criteria. Nothing of the others is told, nor how many there were."""
+        from hedgerow.privacy import first_that_passes
+        from hedgerow.release import all_held
+
+        def run(curator: Curator, place: int) -> tuple[Release, bool]:
+            made = self._made(curator, *self.runs[place], curator.ledger.remaining)
+            return made, all_held(made.verdicts)
+
+        found = first_that_passes(
+            self.table,
+            self.budget,
+            run,
+            configurations=len(self.runs),
+            tries=self.tries,
+            noise=noise,
+            events=self.events,
+            moments=lambda place: self._moments(self.runs[place][1]),
+        )
+        if found is None:
+            raise ReleaseError(
+                "no run held all criteria before chance ended them. Nothing is released",
+                remedy="what was spent stays spent: the whole budget. Give wider criteria, other configurations, or "
+                "more tries",
+            )
+        return found
+
+    def _moments(self, workload: Workload) -> Sequence[Measurement]:
+        from hedgerow.algorithms.shared import moments_told
+
+        return moments_told(workload.domain, self.positions, workload.scopes) if self.positions else ()
+
+    def _made(
+        self,
+        curator: Curator,
+        algorithm: Algorithm,
+        workload: Workload,
+        whole: float,
+        progress: ProgressCallback | None = None,
+    ) -> Release:
+        """One run and the test of its criteria, for their share of a whole."""
+        charge = 0.0 if self.criteria is None else self.criteria.share * whole
+        with curator.setting_aside(charge):
+            made = algorithm.run_with(curator, workload, progress)
+        if self.criteria is not None:
+            from hedgerow.algorithms.learning import with_verdicts
+
+            made = with_verdicts(curator, made, self.criteria, charge)
         if not (self.positions or self.needed):
             return made
         return replace(made, positions=tuple(self.positions), measurements=(*self.needed, *made.measurements))
@@ -316,6 +383,9 @@ class RunSpec:
         positions: Share of the budget for where in the bins of its columns records lie; see `share_of_positions`.
         needs: Questions that must have an interval, as `Need.parse` reads them; they are measured beside MWEM.
         criteria: What the release must hold; it is tested with a share of the budget.
+        trials: Configurations that the release is chosen from, in place of the mechanism: the first run that holds all
+            criteria.
+        target: A column that models will predict, which configurations without a workload of their own serve.
         of: Another with the same queries, which may be very many and are read once.
 
     Raises:
@@ -337,6 +407,8 @@ class RunSpec:
     positions: float = POSITIONS_SHARE
     needs: tuple[str, ...] = ()
     criteria: Criteria | None = None
+    trials: Trials | None = None
+    target: str | None = None
     of: RunSpec | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -352,6 +424,32 @@ class RunSpec:
         self.targets(self._outline)
         if self.criteria is not None:
             self._check_criteria(self.criteria)
+        if self.trials is not None:
+            self._check_trials()
+
+    def _check_trials(self) -> None:
+        """Refuse a choice among runs that has no test, no price, or a mechanism that does not run here."""
+        from hedgerow.algorithms.shared import check_known
+        from hedgerow.privacy import check_selects_runs
+
+        check_selects_runs(self.budget.regime)
+        if self.criteria is None or self.needs:
+            message = "configurations are tried by their criteria, and questions that need an interval go with one run"
+            raise ConfigError(message, remedy="give criteria (--require), and leave --needs out")
+        for algorithm, workload in self.runs(self._outline):
+            algorithm.check(workload, self.budget.regime)
+            check_known(self._outline, self.budget, takes=algorithm.takes_known)
+
+    def runs(self, domain: Domain) -> list[tuple[Algorithm, Workload]]:
+        """The mechanisms and workloads that the release is chosen from, over a domain that is closed."""
+        from hedgerow.algorithms.registry import parse
+
+        found: list[tuple[Algorithm, Workload]] = []
+        for each in self.trials.configurations if self.trials else ():
+            own = each.workload is not None
+            text, target = (each.workload, None) if own else (self.workload, self.target)
+            found.append((for_questions(parse(each.mechanism), text, target), workload_over(domain, text)))
+        return found
 
     def _check_sample(self) -> None:
         """Refuse a budget for a sample where something else than DualQuery would spend of it."""
@@ -486,7 +584,8 @@ class RunSpec:
         """The same with measured positions, where there are bins, and with the answers of needs."""
         from hedgerow.privacy import Curator
 
-        opened = replace(opened, criteria=self.criteria)
+        tries = self.trials.tries if self.trials else 0
+        opened = replace(opened, criteria=self.criteria, runs=self.runs(opened.workload.domain), tries=tries)
         domain = opened.workload.domain
         targets = self.targets(domain)
         if targets.counted is not None:

@@ -37,6 +37,7 @@ from hedgerow.runs import (
     knowing,
     noise_of,
     share_of_positions,
+    trials_of,
     unasked_in_words,
     workload_with,
 )
@@ -94,6 +95,7 @@ def synthesize(
     target: str | None = None,
     needs: Iterable[str] = (),
     require: Any = None,
+    configurations: Any = None,
     mechanism: str | Algorithm = "mwem",
     optimize_for: Literal["records", "answers"] = "records",
     accept_draft: bool = False,
@@ -140,6 +142,9 @@ def synthesize(
         require: Criteria that the release must hold: a YAML file, its content, or a list of entries such as
             ``{"table": "sex * age", "within": 0.02}``; see ``hedgerow.release.Criterion``. They are tested with a tenth
             of the budget, and the release has the verdicts.
+        configurations: Configurations that the release is chosen from, in place of ``mechanism``: a YAML file, its
+            content, or a list of entries such as ``{"mechanism": "mwem:rounds=30", "workload": "marginals:2"}``. Runs
+            of them are drawn until one holds all criteria; that costs less than two runs, in pure epsilon.
         mechanism: Name of an algorithm, or a configured one.
         optimize_for: What ``mwem`` makes as good as it can: records that are drawn, or the release's answers alone.
         accept_draft: Whether a draft is taken for the domain as it stands: the one that was given or, without one, a
@@ -165,6 +170,7 @@ def synthesize(
         QueryError: The workload does not fit the domain.
         DataError: The table does not fit the domain; nothing was spent.
         RegisterExceededError: The register does not cover the budget; nothing was spent.
+        ReleaseError: No run of several configurations held all criteria; the budget is spent.
 
     Example:
         >>> import pyarrow as pa
@@ -202,7 +208,10 @@ def synthesize(
     asked = workload_with(workload, means, target=target)
     algorithm = for_questions(_algorithm_of(mechanism, optimize_for), asked, target)
     share, criteria = share_of_positions(wanted, options), criteria_of(require)
-    spec = RunSpec(wanted, algorithm, promised, asked, noise_of(seed), share, tuple(needs), criteria)
+    trials = trials_of(configurations)
+    if trials is not None and mechanism != "mwem":
+        raise ConfigError("a mechanism beside configurations, which name theirs", remedy="leave one of them out")
+    spec = RunSpec(wanted, algorithm, promised, asked, noise_of(seed), share, tuple(needs), criteria, trials, target)
     release = _released(data, spec, options, register, name)
     given = {"persons": options.persons, "workload": workload or target, "register": register, "records": records}
     assumptions = _assumptions(release, {**given, "mechanism": None if mechanism == "mwem" else mechanism})

@@ -135,6 +135,12 @@ MISTAKES = [
     Mistake("costs", 'question.fields.get("form") in _TABLES and moves_two', "moves_two"),
     Mistake("costs", 'and moves_two(mapping["neighbours"])', ""),
     Mistake("costs", "if bound == EXACT:", "if bound != EXACT:"),
+    Mistake("costs", 'case "selection among runs" if entry.unit == "epsilon":', 'case "selection among runs":'),
+    Mistake("exact", "(tries + each) / (tries * each + 1)", "(tries + each) / (tries * each + 2)"),
+    Mistake("exact", "tries >= 2 and tries.denominator == 1", "tries >= 2"),
+    Mistake("ledger_checks", "if left > entry.sensitivity:", "if left > 2 * entry.sensitivity:"),
+    Mistake("ledger_checks", "left -= entry.charge", "left -= 2 * entry.charge"),
+    Mistake("measurement_checks", 'if each.get("tries", 1) < tries:', "if tries < 1:"),
     Mistake("exact", "low - 1 + x - max", "low - 2 + x - max"),
     Mistake("exact", "x * power.low / (1 - power.low), x", "x * power.low / (2 - power.low), x"),
     Mistake("relations", "change != ADD_REMOVE and records_of_person(relation) == 1", "change != ADD_REMOVE"),
@@ -326,6 +332,7 @@ QUESTIONS = {
     "exponential mechanism, one draw": asked("candidate", candidates=8),
     "exponential mechanism, independent draws": asked("draws", queries=8),
     "sparse vector": asked("tests"),
+    "selection among runs": asked("run", configurations=3),
     "discrete Laplace above a threshold": asked("labels", attribute="job"),
     "discrete Gaussian above a threshold": asked("labels", attribute="job"),
 }
@@ -418,6 +425,7 @@ def costs_are_right(load: Load) -> None:
     exact = {"bound": "exact", "unit": "rho", "mechanism": "exponential mechanism"}
     assert cost(**exact) == near(0.12330156148224454)  # by mpmath
     assert cost(**exact | {"mechanism": draws, "values": 1, "scale": 2000.0})[0] < 1.25e-7 * (1 + 1e-8)
+    assert cost(mechanism="selection among runs", scale=10.0) == near(0.7956720391595455)  # by mpmath
     # z of Phi(z) = 1 / (1 + exp(-1)) and of 1 / (1 + exp(-1/2)), by mpmath's erfinv
     of_1, of_half = 0.7589555953709793, 0.19462098323769777
     gdp = {"scale": 1.0, "unit": "mu^2/2"}
@@ -435,6 +443,9 @@ def what_has_no_cost_is_refused(load: Load) -> None:
     of_two = "replace of persons (id), at most 2 records"
     for changes in (
         {"mechanism": "discrete Gaussian"},
+        {"mechanism": "selection among runs", "scale": 1.0},
+        {"mechanism": "selection among runs", "scale": 2.5},
+        {"mechanism": "selection among runs", "scale": 10.0, "unit": "rho"},
         {"sensitivity": 0.0},
         {"scale": True},
         {"mechanism": "public", **free, "sensitivity": 1.0},
@@ -530,6 +541,10 @@ def ledgers_are_right(load: Load) -> None:
     says(checks.check_limit(approximate | {"regime": "pure"}, {"limit": 0.01, "unit": "rho"}), "fails")
     says(checks.entries_of(ledger | {"unit": "rho"}, "replace")[1], "fails")
     says(checks.entries_of(ledger, "add-remove")[1], "fails")
+    runs = {"mechanism": "selection among runs", "scale": 10.0, "charge": 1.0}
+    says(checks.check_runs(read({}, runs, {}), {"limit": 2.5}), "holds")
+    says(checks.check_runs(read({}, runs, {}), {"limit": 2.6}), "fails")
+    assert checks.check_runs(read({}), {"limit": 2.5}) is None
     free = {"mechanism": "public", "sensitivity": 0.0, "scale": 0.0, "charge": 0.0}
     says(checks.check_public(read(free)), "holds")
     says(checks.check_public(read({**free, "neighbours": "add-remove"})), "fails")
@@ -611,6 +626,12 @@ def measurements_are_right(load: Load) -> None:
         assert module.check_error({**error, "n_candidates": over}, read).severity.value == wanted
     read = [costs.Entry.of(i, event(**each)) for i, each in enumerate(figures, start=1)]
     assert module.check_error({**error, "mean_noise": {**noise, "step": 1.0}}, read).severity.value == "fails"
+
+
+def criteria_are_right(load: Load) -> None:
+    """One event pays for one verdict, and of several runs each verdict says how many."""
+    module, costs = load("measurement_checks"), load("costs")
+    noise = {"kind": "laplace", "scale": 2.0, "sensitivity": 1.0, "step": 2.0**-10}
     tests = [{"question": {**MEAN, "candidates": 1}, "label": label} for label in ("criterion", "criterion", "error")]
     read = [costs.Entry.of(i, event(**each)) for i, each in enumerate(tests, start=1)]
     verdict = {"kind": "table", "about": "sex", "error": {"noise": noise}}
@@ -622,6 +643,11 @@ def measurements_are_right(load: Load) -> None:
     twice = [costs.Entry.of(1, event(**tests[0])), costs.Entry.of(2, event(**tests[0], scale=4.0, charge=0.25))]
     assert module.check_criteria([verdict] * 2, twice).severity.value == "fails"
     assert module.check_criteria([], []) is None
+    chosen = {"mechanism": "selection among runs", "scale": 10.0, "charge": 1.0, "label": "try"}
+    read = [costs.Entry.of(i, event(**each)) for i, each in enumerate([chosen, *tests[:2]], start=1)]
+    allowing = {**verdict, "tries": 10}
+    assert module.check_criteria([allowing] * 2, read).severity.value == "holds"
+    assert module.check_criteria([allowing, verdict], read).severity.value == "fails"
 
 
 def questions_are_right(load: Load) -> None:
@@ -971,6 +997,7 @@ CHECKS = [
     ledgers_are_right,
     relations_are_right,
     measurements_are_right,
+    criteria_are_right,
     questions_are_right,
     traces_are_right,
     origins_are_right,

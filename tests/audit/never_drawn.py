@@ -111,6 +111,7 @@ _NAMED: Mapping[str, Mapping[str, str]] = {
         "means": "RunSpec.means",
         "needs": "RunSpec.needs",
         "require": "RunSpec.criteria",
+        "try": "RunSpec.trials",
     },
     "synth-linked": _SPENDING
     | {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,17 @@ def a_verdict_is_wrong_as_seldom_as_it_says() -> None:
         assert at_or_below(noise, min(missed)) <= 0.05
 
 
+def a_chosen_verdict_is_wrong_as_seldom() -> None:
+    """Exactly: where the error is just beyond the bound, "held" is released with a probability of 5 % at most."""
+    for noise, tries in itertools.product(NOISES[:2], (2, 10, 100)):
+        places = np.arange(-60.0, 60.0, 2.0**-4)
+        chosen = [replace(verdict(100.0 + place, 100.0, noise), tries=tries) for place in places]
+        held = [place for place, each in zip(places, chosen, strict=True) if each.outcome == "held"]
+        wrong = at_or_below(noise, -max(held) + noise.step)
+        released = wrong / (1.0 / tries + (1.0 - 1.0 / tries) * wrong)
+        assert 0.02 < released <= 0.05, (noise, tries, released)
+
+
 def rounding_is_on_the_safe_side() -> None:
     slack = next(slack for slack in (0.5, 2.0) if slack)
     apart = [verdict(90.0, 90.0 + gap, slack=slack).outcome for gap in (7.0, 7.0 + slack)]
@@ -54,6 +67,7 @@ def rounding_is_on_the_safe_side() -> None:
 
 def test_verdicts_keep_their_confidence() -> None:
     a_verdict_is_wrong_as_seldom_as_it_says()
+    a_chosen_verdict_is_wrong_as_seldom()
     rounding_is_on_the_safe_side()
 
 
@@ -171,7 +185,13 @@ def _without_slack(patched: pytest.MonkeyPatch) -> None:
     )
 
 
+def _as_of_one_run(patched: pytest.MonkeyPatch) -> None:
+    shows = Verdict._shows
+    patched.setattr(Verdict, "_shows", lambda self, held, sure: shows(replace(self, tries=1), held, sure))
+
+
 MUTANTS = [
+    Mutant("a verdict that forgets how many runs there were", _as_of_one_run, a_chosen_verdict_is_wrong_as_seldom),
     Mutant("a verdict with the risk of both sides", _scaled(2.0), a_verdict_is_wrong_as_seldom_as_it_says),
     Mutant("a verdict with a tenth of its risk", _scaled(0.1), a_verdict_is_wrong_as_seldom_as_it_says),
     Mutant("a verdict that forgets rounding", _without_slack, rounding_is_on_the_safe_side),

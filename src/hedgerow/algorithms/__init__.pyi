@@ -118,4 +118,5 @@ from .strategies import (
 )
 from .strategies.candidates import Limit as Limit, closure as closure
 from .strategies.trees import tree_levels as tree_levels
+from .trials import Configuration as Configuration, Trials as Trials
 from .yardsticks.spectrum import nuclear_norm as nuclear_norm

@@ -152,6 +152,7 @@ class _Checking:
         total, known = content.get("total") is not None, content.get("domain", {}).get("known", ())
         checks: dict[str, Callable[[], Finding | None]] = {
             "charges": lambda: ledger_checks.check_charges(entries),
+            "runs": lambda: ledger_checks.check_runs(entries, ledger),
             "sum": lambda: ledger_checks.check_sum(entries, ledger),
             "limit": lambda: ledger_checks.check_limit(budget, ledger),
             "steps": lambda: composition.check_steps(entries, ledger, budget),

@@ -17,6 +17,7 @@ With sensitivity s, scale b and n values, draws or fires:
 | discrete Laplace or Gaussian above a threshold | | as the noise alone | | |
 | sparse vector, threshold noise of scale t | s / t + 2 n s / b | x | x tanh(x / 2) | g(x) |
 | the same, bound "renyi" | | | max(3 s'^2 / (4 t^2), n s'^2 / b^2) | |
+| selection among runs, of epsilon s each, n = b of them in the mean | | ln((1 + b e^s) / (b + e^s)) | none | none |
 | public | | 0 | 0 | 0 |
 
 s' is s in whole steps of 2^-10 counts, rounded up, and one step more (docs/theory.md section 4.1).
@@ -39,9 +40,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from hedgerow.audit.exact import Bounds, entropy_of_range, exact, tanh_of_half
+from hedgerow.audit.exact import Bounds, entropy_of_range, exact, price_of_runs, tanh_of_half
 from hedgerow.audit.gaussian import cost_of_noise, cost_of_pure
-from hedgerow.audit.questions import EXACT, HALVES, PARITIES, RENYI, SPARSE_VECTOR, THRESHOLDED, Question, question_of
+from hedgerow.audit.questions import (
+    EXACT,
+    HALVES,
+    PARITIES,
+    RENYI,
+    SPARSE_VECTOR,
+    THRESHOLDED,
+    Question,
+    question_of,
+)
 from hedgerow.audit.relations import check_relation, moves_two, records_of_person
 
 _TEXTS = ("label", "mechanism", "unit", "neighbours")
@@ -226,6 +236,8 @@ def cost(entry: Entry) -> Bounds:  # noqa: PLR0911, PLR0912
         case "exponential mechanism, one draw" | "exponential mechanism, independent draws":
             loss = 2 * _ratio(entry.sensitivity, entry.scale) + _ROUNDING_OF_WEIGHTS
             return Bounds.of(Fraction(entry.values)).times(_of_bounded_range(loss, entry.unit, entry.bound))
+        case "selection among runs" if entry.unit == "epsilon":
+            return price_of_runs(entry.sensitivity, entry.scale)
         case "sparse vector" if entry.bound == RENYI:
             moved = Fraction(math.ceil(entry.sensitivity * _STEPS) + 1, _STEPS)
             of_threshold, of_test = _ratio(moved, entry.threshold_scale), _ratio(moved, entry.scale)

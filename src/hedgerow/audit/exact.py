@@ -102,6 +102,27 @@ def entropy_of_range(x: Fraction) -> Bounds:
     return Bounds(low - 1 + x - max(each.high for each in logs), high - 1 + x - min(each.low for each in logs))
 
 
+def price_of_runs(x: Fraction, tries: Fraction) -> Bounds:
+    """Bounds on ``ln((1 + m e^x) / (m + e^x))``: what the first of several runs that passes costs beside one.
+
+    Args:
+        x: The epsilon of each run, above 0.
+        tries: The number m, a whole one from 2 on.
+
+    Raises:
+        ValueError: They are out of their ranges.
+
+    Example:
+        >>> f"{float(price_of_runs(Fraction(1), Fraction(10)).high):.15f}"
+        '0.795672039159546'
+    """
+    if not (x > 0 and tries >= 2 and tries.denominator == 1):
+        raise ValueError("runs are selected with an epsilon above 0, among 2 or more in the mean")
+    power = exp_of_minus(x)
+    low, high = ((tries + each) / (tries * each + 1) for each in (power.high, power.low))
+    return Bounds(_logarithm(low).low, _logarithm(high).high)
+
+
 def _logarithm(x: Fraction) -> Bounds:
     """Bounds on ``ln x``, from logarithms of neighbours of x that are rounded correctly."""
     numerator, denominator = Decimal(x.numerator), Decimal(x.denominator)

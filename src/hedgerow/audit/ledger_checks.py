@@ -16,6 +16,7 @@ from hedgerow.audit.costs import Entry, cost, delta_of
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Finding, Severity, gathered
 from hedgerow.audit.gaussian import epsilon_of, epsilon_of_rho
+from hedgerow.audit.questions import RUN_SELECTION
 from hedgerow.audit.relations import is_public
 from hedgerow.audit.sentences import relation_of, unit_of
 
@@ -161,6 +162,25 @@ def check_thresholds(
         wrong.append(f"they spend {float(deltas):.3g}, and the ledger may hold {float(most):.3g}")
     text = f"{float(deltas):.3g} of the {float(most):.3g} of delta that is kept for them"
     return gathered("thresholds", wrong, [], text)
+
+
+def check_runs(entries: Sequence[Entry], ledger: Mapping[str, Any]) -> Finding | None:
+    """Whether a selection among runs left a run no more than it was charged for; None where none was made.
+
+    Args:
+        entries: The ledger's events, in their order.
+        ledger: The ledger as the file holds it.
+    """
+    wrong, told, left = [], list[str](), exact(ledger["limit"])
+    for entry in entries:
+        left -= entry.charge
+        if entry.mechanism != RUN_SELECTION:
+            continue
+        told.append(f"the first run that passed, of {float(entry.scale):g} in the mean at most")
+        if left > entry.sensitivity:
+            more = f"{float(entry.sensitivity):.6g}, and leaves them {float(left):.6g}"
+            wrong.append(f"{entry.name}: is charged for runs of {more}")
+    return gathered("runs", wrong, [], "; ".join(told)) if told else None
 
 
 def check_public(entries: Sequence[Entry]) -> Finding | None:

@@ -264,8 +264,11 @@ def check_criteria(criteria: Sequence[Mapping[str, Any]], entries: Sequence[Entr
         if entry.question.fields == {"figure": "mean", "candidates": 1}
     )
     wrong = []
+    tries = max((int(entry.scale) for entry in entries if entry.asks("run")), default=1)
     for each in criteria:
         noise = each["error"]["noise"]
+        if each.get("tries", 1) < tries:
+            wrong.append(f"{each['kind']} {each['about']}: does not allow for the {tries} runs that it was chosen from")
         name = f"{each['kind']} {each['about']}"
         paid = MECHANISMS[noise["kind"]], exact(noise["scale"]), exact(noise["sensitivity"])
         wrong += _coarse(name, noise)

@@ -21,6 +21,8 @@ PARITIES = "parities"
 """Bound on the rho of Laplace noise on parities of which each moves by 2 at most, and the kind of their question."""
 THRESHOLDED = ("discrete Laplace above a threshold", "discrete Gaussian above a threshold")
 """Mechanisms that tell labels which many records have."""
+RUN_SELECTION = "selection among runs"
+"""Mechanism that releases the first of several runs that passes."""
 _CHOICES = ("exponential mechanism", "permute-and-flip", "exponential mechanism, one draw")
 _NUMBER = r"\d{1,3}(?:,\d{3})*"
 
@@ -50,6 +52,7 @@ _KINDS: Mapping[str, _Kind] = {
         True,
     ),
     "tests": _Kind("tests against a threshold", {}, (SPARSE_VECTOR,), many=True),
+    "run": _Kind("first of {configurations:,} configurations", {"configurations": int}, (RUN_SELECTION,)),
     "interrupted": _Kind("an interrupted {purpose}", {"purpose": str}),
 }
 _TEXTS = {"figure": ("mean", "largest"), "purpose": ("opening", "question")}

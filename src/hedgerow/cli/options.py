@@ -446,6 +446,8 @@ class QuestionOptions(Options, panel="Algorithm"):
             measured by itself; 'hedgerow plan' tells what that costs.
         require: A YAML file of criteria that the release must hold, such as a largest error of a table. They are tested
             with a share of the budget; where one is not held, no records are written.
+        trying: A YAML file of configurations that the release is chosen from, in place of --mechanism: runs are drawn
+            until one holds all criteria of --require. That costs less than two runs, with --epsilon without --delta.
     """
 
     workload: WorkloadText = None
@@ -453,6 +455,7 @@ class QuestionOptions(Options, panel="Algorithm"):
     target: Annotated[str | None, option(metavar="COLUMN")] = None
     needs: Annotated[Path | None, option(metavar="FILE")] = None
     require: Annotated[Path | None, option(metavar="FILE")] = None
+    trying: Annotated[Path | None, option("--try", metavar="FILE")] = None
 
     def over(self, domain: Domain) -> QuestionOptions:
         """The same, with the target of a domain where no other is named."""
@@ -487,10 +490,10 @@ class QuestionOptions(Options, panel="Algorithm"):
             how: How the table is read.
             noise: Source of the noise; None for the secure one.
         """
-        from hedgerow.runs import RunSpec, criteria_of, share_of_positions
+        from hedgerow.runs import RunSpec, criteria_of, share_of_positions, trials_of
 
-        share, criteria = share_of_positions(wanted, how), criteria_of(self.require)
-        return RunSpec(wanted, algorithm, budget, self.text, noise, share, self.lines, criteria)
+        share, criteria, trials = share_of_positions(wanted, how), criteria_of(self.require), trials_of(self.trying)
+        return RunSpec(wanted, algorithm, budget, self.text, noise, share, self.lines, criteria, trials, self.target)
 
 
 def domain_of(domain_file: Path, columns: str | None, *, accept_draft: bool = False) -> Domain:

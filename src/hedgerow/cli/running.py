@@ -96,7 +96,11 @@ def run_accounted(output: Output, algorithm: Algorithm, opened: Opened, noise: N
         with accounted(output, curator), showing_progress(output) as progress:
             yield progress
 
-    return opened.released(algorithm, noise, watching)
+    if not opened.runs:
+        return opened.released(algorithm, noise, watching)
+    output.note(f"runs of {len(opened.runs)} configurations: their number is not told, nor what those that fail say")
+    with output.warning_if_it_stops(lambda: ({}, "the whole budget counts as spent: runs were made")):
+        return opened.released(algorithm, noise)
 
 
 def save_first(output: Output, release: Release, path: Path, key: SigningKey | None) -> None:
@@ -120,7 +124,6 @@ if TYPE_CHECKING:
 def learning_of(spec: RunSpec) -> tuple[list[tuple[str, str]], Budget]:
     """The lines of a plan about what is learnt and where in their bins records lie, and the budget that is left."""
     from hedgerow.algorithms.learning import (
-        budget_after,
         frequent_noise,
         learning_charges,
         learning_share,
@@ -136,10 +139,10 @@ def learning_of(spec: RunSpec) -> tuple[list[tuple[str, str]], Budget]:
     line += _needs_of(spec)
     positions += sum(charge for _, charge in spec.needed_steps(spec.asked.domain, budget)) / budget.limit
     if spec.criteria is not None:
-        line.append(("criteria", f"{spec.criteria.share:.0%} of the budget; tests: {len(spec.criteria.criteria)}"))
-        positions += spec.criteria.share
+        of = "each run" if spec.trials else "the budget"
+        line.append(("criteria", f"{spec.criteria.share:.0%} of {of}; tests: {len(spec.criteria.criteria)}"))
     if isinstance(wanted, Domain):
-        return line, budget_after(budget, positions) if positions else budget
+        return line + _tried(spec, positions), _left_to_a_run(spec, positions)
     share = learning_share(wanted)
     charges = learning_charges(wanted, share * budget.limit)
     told = [
@@ -159,7 +162,37 @@ def learning_of(spec: RunSpec) -> tuple[list[tuple[str, str]], Budget]:
             f"others become {wanted.fine[name].other!r}"
         )
     lines = [("learn", f"{share:.0%} of the budget: {'; '.join(told)}")]
-    return lines + line, budget_after(budget, share + positions)
+    return lines + line + _tried(spec, share + positions), _left_to_a_run(spec, share + positions)
+
+
+def _left_to_a_run(spec: RunSpec, before: float) -> Budget:
+    """What is left for a mechanism where a share was spent before it; its criteria are tested behind it."""
+    from hedgerow.algorithms.learning import budget_after
+
+    tested = 0.0 if spec.criteria is None else spec.criteria.share
+    if spec.trials is None:
+        return budget_after(spec.budget, before + tested) if before + tested else spec.budget
+    each = _limit_of_a_run(spec.trials.tries, spec.budget.limit * (1.0 - before)) * (1.0 - tested)
+    return budget_after(spec.budget, 1.0 - each / spec.budget.limit)
+
+
+def _limit_of_a_run(tries: int, left: float) -> float:
+    """The epsilon of each run among which one is selected."""
+    from fractions import Fraction
+
+    from hedgerow.privacy import RunSelection
+
+    return RunSelection.of_rest(Fraction(left), tries)[0].limit
+
+
+def _tried(spec: RunSpec, before: float) -> list[tuple[str, str]]:
+    """A line about the choice among configurations."""
+    if spec.trials is None:
+        return []
+    each = _limit_of_a_run(spec.trials.tries, spec.budget.limit * (1.0 - before))
+    count = len(spec.trials.configurations)
+    several = f"{count} configurations, drawn until one holds all criteria, at most {spec.trials.tries} in the mean"
+    return [("try", f"{several}; each run has an epsilon of {each:.4g}, and what follows is planned for one")]
 
 
 def _needs_of(spec: RunSpec) -> list[tuple[str, str]]:

@@ -52,6 +52,7 @@ from .exact.scores import (
     database_sensitivity as database_sensitivity,
     grid_sensitivity as grid_sensitivity,
 )
+from .first_run import TRY as TRY, first_that_passes as first_that_passes
 from .ledger import PaidNoise as PaidNoise
 from .ledger.events import FORMAT as FORMAT, Event as Event
 from .ledger.ledger import Ledger as Ledger, LedgerView as LedgerView
@@ -69,6 +70,7 @@ from .ledger.questions import (
     QueryDraws as QueryDraws,
     Question as Question,
     RecordCount as RecordCount,
+    RunThatPasses as RunThatPasses,
     ThresholdTests as ThresholdTests,
     WorstCandidate as WorstCandidate,
 )
@@ -87,6 +89,11 @@ from .mechanisms.additive_noise import (
     laplace_scale as laplace_scale,
 )
 from .mechanisms.events import Mechanism as Mechanism, cost_of as cost_of
+from .mechanisms.run_selection import (
+    RUN_SELECTION as RUN_SELECTION,
+    RunSelection as RunSelection,
+    check_selects_runs as check_selects_runs,
+)
 from .mechanisms.selection import (
     ExponentialMechanism as ExponentialMechanism,
     Law as Law,

@@ -31,6 +31,7 @@ from .criteria import (
     Criterion as Criterion,
     Verdict as Verdict,
     all_held as all_held,
+    read_yaml as read_yaml,
     slack_of as slack_of,
     verdicts_sentence as verdicts_sentence,
 )

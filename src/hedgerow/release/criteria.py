@@ -166,6 +166,8 @@ class Verdict:
         error: The noisy error of its candidate.
         limit: The error that it allows, in units of what one record can change.
         slack: The most that rounding can have moved the error, in these units.
+        tries: The mean number of runs, at most, of which the release is the first that passed; 1 for a single run. The
+            risk of a verdict is so many times what it is in one run.
 
     Example:
         >>> from hedgerow.privacy import LaplaceNoise
@@ -178,10 +180,12 @@ class Verdict:
     error: NoisyError
     limit: float
     slack: float
+    tries: int = 1
 
     def _shows(self, held: bool, confidence: float) -> bool:
         """Whether noise leaves the error on one side of the bound; by its two-sided quantile, as it is symmetric."""
-        reach = self.error.noise.quantile(max(2.0 * confidence - 1.0, 1e-12)) + self.slack
+        risk = (1.0 - confidence) / self.tries
+        reach = self.error.noise.quantile(max(1.0 - 2.0 * risk, 1e-12)) + self.slack
         return self.error.value + reach <= self.limit if held else self.error.value - reach > self.limit
 
     def _confidence(self, held: bool) -> float:
@@ -228,7 +232,8 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         asked = {"kind": self.criterion.kind, "about": self.criterion.about, "within": self.criterion.within}
-        return {**asked, "error": self.error.to_dict(), "limit": self.limit, "slack": self.slack}
+        tried = {"tries": self.tries} if self.tries > 1 else {}
+        return {**asked, "error": self.error.to_dict(), "limit": self.limit, "slack": self.slack, **tried}
 
     def described(self) -> dict[str, Any]:
         """For JSON that people and their programs read: the verdict too."""
@@ -243,10 +248,10 @@ class Verdict:
         """
         try:
             criterion = Criterion(mapping["kind"], mapping["about"], mapping["within"])
-            limit, slack = float(mapping["limit"]), float(mapping["slack"])
-            if not (limit > 0.0 and slack >= 0.0):
-                raise BudgetError("the bound of a criterion is not positive")
-            return cls(criterion, NoisyError.from_dict(mapping["error"]), limit, slack)
+            limit, slack, tries = float(mapping["limit"]), float(mapping["slack"]), mapping.get("tries", 1)
+            if not (limit > 0.0 and slack >= 0.0 and isinstance(tries, int) and tries >= 1):
+                raise BudgetError("the bound of a criterion is not positive, or its runs are no whole number")
+            return cls(criterion, NoisyError.from_dict(mapping["error"]), limit, slack, tries)
         except (ConfigError, KeyError, TypeError, ValueError) as error:
             raise BudgetError(f"this is not a verdict: {error}") from error
 
@@ -321,7 +326,7 @@ class Criteria:
         if isinstance(given, Criteria):
             return cls(given.criteria, given.share)
         if isinstance(given, str | os.PathLike):
-            return cls.of(_content_of(Path(given)))
+            return cls.of(read_yaml(Path(given), "criteria"))
         content: Mapping[str, Any] = given if isinstance(given, Mapping) else {"criteria": given}
         listed = content.get("criteria")
         if not isinstance(listed, Sequence) or isinstance(listed, str) or not set(content) <= {"criteria", "share"}:
@@ -344,13 +349,22 @@ class Criteria:
             each.query(domain)
 
 
-def _content_of(path: Path) -> Any:
+def read_yaml(path: Path, what: str) -> Any:
+    """The content of a YAML file; an empty mapping where it is empty.
+
+    Args:
+        path: The file.
+        what: What it holds, for messages.
+
+    Raises:
+        ConfigError: It cannot be read.
+    """
     import yaml
 
     try:
         return yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: the criteria cannot be read", remedy="name a YAML file") from error
+        raise ConfigError(f"{path}: the {what} cannot be read", remedy="name a YAML file") from error
 
 
 def all_held(verdicts: Sequence[Verdict]) -> bool:

@@ -47,9 +47,9 @@ ESTIMATED = "estimated, not proved"
 _INSIDE = "it cuts blocks of cells that were measured together, inside which nobody counted"
 """Added to the label of answers that rest on how records spread inside blocks."""
 
-_BEFORE_RUNS = ("learn", "positions", "need", "criterion")
-"""Labels of events that pay for what is no part of the run of a release: its domain, positions in bins, needs, and the
-test of its criteria."""
+_BEFORE_RUNS = ("learn", "positions", "need", "try", "criterion")
+"""Labels of events that pay for what is no part of the run of a release: its domain, positions in bins, needs, the
+choice among several runs, and the test of its criteria."""
 _KEPT_BYTES = 1 << 28
 """Drawn records that are kept between questions, of all runs together; more are drawn again when something is asked."""
 

@@ -16,10 +16,10 @@ from hedgerow import GDP, MWEM, ZCDP, ApproxDP, PureDP, Release, SeededNoise, Ta
 from hedgerow.algorithms import CRITERION
 from hedgerow.audit import audit_files
 from hedgerow.domain import Categorical, Domain, IntegerRange
-from hedgerow.errors import BudgetExceededError, DamagedReleaseError, HedgerowError
-from hedgerow.privacy import Budget, Curator, Ledger
+from hedgerow.errors import BudgetExceededError, DamagedReleaseError, HedgerowError, ReleaseError
+from hedgerow.privacy import TRY, Budget, Curator, Ledger
 from hedgerow.queries import Neighbours, Persons
-from hedgerow.release import Criteria, Criterion, slack_of
+from hedgerow.release import Criteria, Criterion, Verdict, slack_of
 from hedgerow.runs import RunSpec
 from hedgerow.simulation import simulate_errors
 from tests.privacy.mutants import Mutant, killed
@@ -154,6 +154,71 @@ def test_verdicts_that_nobody_paid_for_are_found(tmp_path: Path) -> None:
         Release.load(tmp_path / "0.release")
 
 
+CONFIGURATIONS = [{"mechanism": "laplace"}, {"mechanism": "mwem", "workload": "marginals:2"}]
+
+
+def a_release_that_was_chosen_allows_for_the_choice() -> None:
+    """A verdict's risk is that of ten runs, and the ledger holds what the choice costs."""
+    require = [{"table": "sex * job", "within": 0.1}, {"mean": "age", "within": 3}]
+    release = made(require=require, configurations=CONFIGURATIONS)
+    (chosen,) = (event for event in release.events if event.label == TRY)
+    assert release.spent <= 2.0
+    assert chosen.sensitivity + chosen.charge == pytest.approx(2.0)
+    tested = sum(event.charge for event in release.events if event.label == CRITERION)
+    assert 0.0999 < tested / chosen.sensitivity <= 0.1
+    for verdict in release.verdicts:
+        one = replace(verdict, tries=1, limit=verdict.error.value + 6.0 * verdict.error.noise.scale)
+        ten = replace(one, tries=verdict.tries)
+        assert 1.0 - ten.held == pytest.approx(10.0 * (1.0 - one.held), rel=1e-3)
+        assert verdict.outcome == "held"
+
+
+def test_a_release_can_be_chosen_among_configurations(tmp_path: Path) -> None:
+    a_release_that_was_chosen_allows_for_the_choice()
+    require = [{"table": "sex * job", "within": 0.1}]
+    release = made(require=require, configurations={"configurations": CONFIGURATIONS, "tries": 20}, seed=1)
+    release.save(tmp_path / "a.release")
+    assert Release.load(tmp_path / "a.release").verdicts == release.verdicts
+    (audit,) = audit_files([tmp_path / "a.release"]).files
+    found = {each.check: each.severity.value for each in audit.findings}
+    assert (found["runs"], found["criteria"], found["charges"], found["sum"]) == ("holds",) * 4
+    assert simulate_errors(release, 2, seed=1).runs == 2
+    replace(release, verdicts=tuple(replace(each, tries=1) for each in release.verdicts)).save(tmp_path / "b.release")
+    (audit,) = audit_files([tmp_path / "b.release"]).files
+    assert {each.check: each.severity.value for each in audit.findings}["criteria"] == "fails"
+
+
+def test_nothing_is_released_where_no_run_holds() -> None:
+    with pytest.raises(ReleaseError, match="no run held all criteria"):
+        made(require=[{"share": "age < 30", "within": 1e-7}], configurations={**_LISTED, "tries": 2})
+
+
+_LISTED = {"configurations": CONFIGURATIONS}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"require": None},
+        {"budget": ApproxDP(2.0, 1e-9)},
+        {"budget": ZCDP(0.2)},
+        {"needs": ["age < 30"]},
+        {"mechanism": "laplace"},
+        {"configurations": []},
+        {"configurations": {**_LISTED, "tries": 1}},
+        {"configurations": {**_LISTED, "tries": True}},
+        {"configurations": {**_LISTED, "runs": 3}},
+        {"configurations": [{"mechanism": "none"}]},
+        {"configurations": [{"mechanism": "mwem", "rounds": 3}]},
+        {"configurations": [{"mechanism": "mwem", "workload": "marginals:nothing"}]},
+        {"configurations": "none.yaml"},
+    ],
+)
+def test_choices_that_cannot_be_made_are_refused_before_anything_is_spent(wrong: dict[str, Any]) -> None:
+    with pytest.raises(HedgerowError):
+        made(**{"configurations": CONFIGURATIONS, **wrong})
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -219,7 +284,13 @@ def _whole_charge_each(patched: pytest.MonkeyPatch) -> None:
     )
 
 
+def _as_of_one_run(patched: pytest.MonkeyPatch) -> None:
+    shows = Verdict._shows
+    patched.setattr(Verdict, "_shows", lambda self, held, sure: shows(replace(self, tries=1), held, sure))
+
+
 MUTANTS = [
+    Mutant("a chosen verdict as of one run", _as_of_one_run, a_release_that_was_chosen_allows_for_the_choice),
     Mutant("nothing is set aside for criteria", _nothing_aside, what_is_set_aside_pays_for_verdicts),
     Mutant("a ledger that spends what is set aside", _spent_by_the_ledger, what_is_set_aside_pays_for_verdicts),
     Mutant("criteria that use a quarter of their share", _whole_charge_each, what_is_set_aside_pays_for_verdicts),

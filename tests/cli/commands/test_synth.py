@@ -375,6 +375,32 @@ def test_criteria_have_verdicts_and_no_records_are_written_where_one_is_not_held
     assert place.synth("--require", place / "none.yaml", "-o", place / "x.csv").exit_code == 1
 
 
+def test_a_release_is_chosen_among_configurations(place: Place) -> None:
+    (place / "good.yaml").write_text("criteria:\n- {table: sex, within: 0.5}\n")
+    (place / "try.yaml").write_text("tries: 4\nconfigurations:\n- {mechanism: laplace}\n- {workload: marginals:1}\n")
+    both = ("--require", place / "good.yaml", "--try", place / "try.yaml")
+    good = place.synth(*both, "--epsilon", 4)
+    assert good.exit_code == 0, good.stderr
+    assert "runs of 2 configurations: their number is not told" in good.stderr
+    audit = place.call("audit", place / "out.release")
+    assert (audit.exit_code, "of 4 in the mean" in audit.stdout) == (0, True)
+    assert "first run of 2 configurations that passes" in place.call("show", place / "out.release").stdout
+    (place / "bad.yaml").write_text("criteria:\n- {table: sex, within: 0.0000001}\n")
+    before = place.names()
+    bad = place.synth("--require", place / "bad.yaml", "--try", place / "try.yaml", "-o", place / "bad.csv")
+    assert (bad.exit_code, place.names()) == (1, before)
+    assert "no run held all criteria before chance ended them" in bad.stderr
+    assert "runs were made" in bad.stderr
+    planned = place.call("plan", "--domain", place / "people.yaml", "--epsilon", 1, "--total", 400, *both)
+    assert "each run has an epsilon of" in planned.stdout
+    for wrong in (["--mechanism", "laplace"], ["--rounds", "3"]):
+        assert place.synth(*both, *wrong, "-o", place / "x.csv").exit_code == 2
+    for wrong in (["--delta", "1e-9"], ["--rho", "0.1"]):
+        refused = place.synth(*both, *wrong, "-o", place / "x.csv")
+        assert refused.exit_code in (1, 2)
+    assert place.synth("--try", place / "try.yaml", "-o", place / "x.csv").exit_code == 1
+
+
 def test_the_target_of_a_domain_file_is_that_of_the_option(place: Place) -> None:
     plain = ("plan", "--domain", place / "people.yaml", "--epsilon", 1, "--total", 400, "--json")
     released, planned = [], [json.loads(place.call(*plain, "--target", "job").stdout)]

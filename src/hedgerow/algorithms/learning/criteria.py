@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hedgerow.privacy import Curator
+from hedgerow.privacy import RUN_SELECTION, Curator
 from hedgerow.release import Criteria, Release, Verdict, slack_of
 
 CRITERION = "criterion"
@@ -24,10 +24,12 @@ def with_verdicts(curator: Curator, made: Release, criteria: Criteria, charge: f
         BudgetExceededError: The budget does not cover it.
     """
     verdicts = list[Verdict]()
+    chosen = (event.scale for event in curator.ledger.events if event.mechanism == RUN_SELECTION)
+    tries = int(max(chosen, default=1.0))
     for each in criteria.criteria:
         workload, allowed = each.tested(made.model)
         answers = workload.answers(made.model)
         error = curator.error_of(workload, answers, charge / len(criteria.criteria), label=CRITERION)
         slack = slack_of(workload, made.total, error.unit)
-        verdicts.append(Verdict(each, error, allowed / error.unit, slack))
+        verdicts.append(Verdict(each, error, allowed / error.unit, slack, tries))
     return replace(made, events=curator.ledger.events, verdicts=tuple(verdicts))

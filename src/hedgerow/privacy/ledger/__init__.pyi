@@ -15,6 +15,7 @@ from .questions import (
     QueryDraws as QueryDraws,
     Question as Question,
     RecordCount as RecordCount,
+    RunThatPasses as RunThatPasses,
     ThresholdTests as ThresholdTests,
     WorstCandidate as WorstCandidate,
 )

@@ -50,9 +50,10 @@ class Event:
         mechanism: Name of the mechanism; ``"public"`` for a number that is public under the neighbouring relation.
         question: The question that it answers.
         sensitivity: Largest change between neighbouring tables of the answer that noise was added to: L1 for Laplace
-            noise, L2 for Gaussian noise, of one score for a selection. In counts (selections: units of score).
+            noise, L2 for Gaussian noise, of one score for a selection. In counts (selections: units of score). For a
+            selection among runs, the epsilon of each run.
         scale: Scale of the noise, in the same units; for selections the score that changes probabilities by a factor of
-            e.
+            e; for a selection among runs, the mean number of them where none passes.
         charge: Its cost, in ``unit``.
         unit: ``"epsilon"``, ``"rho"`` or ``"mu^2/2"``.
         neighbours: The neighbouring relation that the sensitivity refers to.

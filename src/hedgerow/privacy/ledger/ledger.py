@@ -21,7 +21,7 @@ from hedgerow.errors import BudgetError, BudgetExceededError, ConfigError
 from hedgerow.privacy.budgets import Budget, Composition
 from hedgerow.privacy.ledger.events import Event
 from hedgerow.privacy.ledger.steps import Steps
-from hedgerow.privacy.mechanisms import THRESHOLDED
+from hedgerow.privacy.mechanisms import RUN_SELECTION, THRESHOLDED
 from hedgerow.system import head_of, start_of
 
 
@@ -109,11 +109,23 @@ class Ledger:
             if self._deltas + deltas > Fraction(self._thresholds):
                 spent, limit = float(self._deltas), self._thresholds
                 raise BudgetExceededError(requested=float(deltas), spent=spent, limit=limit, unit="delta of thresholds")
+            self._check_runs(events)
             steps = self._steps if self._composition is None else self._steps.with_events(events, self._composition)
             self._steps = steps
             self._sum += _sum(requested)  # first: an interrupt in between must not make it free
             self._deltas += deltas
             self._events.extend(events)
+
+    def _check_runs(self, events: Sequence[Event]) -> None:
+        """Refuse a selection among runs that leaves a run more than it was charged for."""
+        left = Fraction(self._limit) - self._sum
+        for event in events:
+            left -= Fraction(event.charge)
+            if event.mechanism == RUN_SELECTION and left > Fraction(event.sensitivity):
+                raise BudgetError(
+                    f"the selection is charged for runs of {event.sensitivity:.6g} {self._unit}, and leaves them "
+                    f"{float(left):.6g}"
+                )
 
     def covers(self, *charges: float) -> bool:
         """Whether so much more may be charged.

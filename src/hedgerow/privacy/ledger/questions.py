@@ -21,6 +21,7 @@ from hedgerow.privacy.mechanisms import (
     LAPLACE,
     ONE_DRAW,
     PERMUTE_AND_FLIP,
+    RUN_SELECTION,
     SPARSE_VECTOR,
     THRESHOLDED,
 )
@@ -341,6 +342,24 @@ class ThresholdTests(Question):
 
 
 @dataclass(frozen=True)
+class RunThatPasses(Question):
+    """The first of several runs that passes its test.
+
+    Attributes:
+        configurations: Number of configurations that each run is drawn from.
+    """
+
+    kind = "run"
+    mechanisms = frozenset({RUN_SELECTION})
+    configurations: int
+
+    def text(self, values: int, threshold_scale: float) -> str:
+        """``first run of 3 configurations that passes``."""
+        several = "s" if self.configurations != 1 else ""
+        return f"first run of {self.configurations:,} configuration{several} that passes"
+
+
+@dataclass(frozen=True)
 class InterruptedDraw(Question):
     """Something that was paid for when its process died; it may have been drawn or not.
 
@@ -369,6 +388,7 @@ _QUESTIONS: Mapping[str, type[Question]] = {
         FrequentLabels,
         QueryDraws,
         ThresholdTests,
+        RunThatPasses,
         InterruptedDraw,
     )
 }

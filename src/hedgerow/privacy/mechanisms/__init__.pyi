@@ -15,6 +15,12 @@ from .events import (
     check_charge as check_charge,
     mechanism_of as mechanism_of,
 )
+from .run_selection import (
+    MOST_TRIES as MOST_TRIES,
+    RUN_SELECTION as RUN_SELECTION,
+    RunSelection as RunSelection,
+    check_selects_runs as check_selects_runs,
+)
 from .selection import (
     DRAWS as DRAWS,
     EXACT as EXACT,

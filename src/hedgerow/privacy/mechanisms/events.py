@@ -17,11 +17,12 @@ from hedgerow.privacy.mechanisms.additive_noise import (
     GaussianNoise,
     LaplaceNoise,
 )
+from hedgerow.privacy.mechanisms.run_selection import RUN_SELECTION, RunSelection
 from hedgerow.privacy.mechanisms.sparse_vector import RENYI, SPARSE_VECTOR, SparseVector
 from hedgerow.privacy.mechanisms.thresholds import THRESHOLDED, ThresholdedCounts
 
 Bound = Literal["renyi", "exact", "halves", "parities"]
-Mechanism = AdditiveNoise | selection.Selection | SparseVector | ThresholdedCounts
+Mechanism = AdditiveNoise | selection.Selection | SparseVector | ThresholdedCounts | RunSelection
 
 LAPLACE, GAUSSIAN = LaplaceNoise(1.0).name, GaussianNoise(1.0).name
 
@@ -39,7 +40,7 @@ _SHORT = 1.0 - 2.0**-51
 """Half of what charges are raised by: logarithms of another machine may differ in a last bit, no charge is too low."""
 
 
-def mechanism_of(
+def mechanism_of(  # noqa: PLR0911
     name: str,
     *,
     sensitivity: float,
@@ -80,6 +81,8 @@ def mechanism_of(
                 return selection.IndependentDraws(scale, sensitivity, values, cast("selection.Exact | None", bound))
             case _ if name == SPARSE_VECTOR:
                 return SparseVector(threshold_scale, scale, sensitivity, values, cast("Literal['renyi'] | None", bound))
+            case _ if name == RUN_SELECTION:
+                return RunSelection(sensitivity, scale)
             case _ if name in THRESHOLDED:
                 whole = int(threshold_scale) if threshold_scale == int(threshold_scale) else 0
                 return ThresholdedCounts(THRESHOLDED[name](scale, sensitivity), whole)
@@ -107,8 +110,9 @@ def cost_of(mechanism: Mechanism, unit: str) -> float:
     try:
         return mechanism.charge(regime)
     except ConfigError as error:
-        if regime is Regime.PURE:
-            raise BudgetError(f"a {mechanism.name} has no pure epsilon") from error
+        if regime is Regime.PURE or isinstance(mechanism, RunSelection):  # its limit is an epsilon too
+            missing = "pure epsilon" if regime is Regime.PURE else unit
+            raise BudgetError(f"a {mechanism.name} has no {missing}") from error
         return regime.of_pure(mechanism.charge(Regime.PURE))
 
 
