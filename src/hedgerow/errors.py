@@ -324,7 +324,7 @@ class CandidatesTooLargeError(_LearningTooLargeError):
 
 
 class QuestionTooLargeError(_LearningTooLargeError):
-    """A session's hypothesis could not learn the answer to a question; nothing was read and nothing was spent."""
+    """A session's hypothesis cannot learn the answer to a question, so that it answers alone, without an interval."""
 
     _message = (
         "to learn an answer about {attributes} beside what it learnt before, the hypothesis would need {size}, and it "
@@ -332,8 +332,8 @@ class QuestionTooLargeError(_LearningTooLargeError):
     )
     _remedy = (
         "ask about fewer attributes, or about ones that were asked about together before; give them fewer bins in the "
-        "domain file; or allow a larger hypothesis (in Python: OnlinePMW(largest_tree=...)). The session's release "
-        "answers without looking at the data"
+        "domain file; or start a session that allows a larger hypothesis (--mechanism online-pmw:largest_tree=N, in "
+        "Python OnlinePMW(largest_tree=...))"
     )
 
 

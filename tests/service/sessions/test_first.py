@@ -156,7 +156,7 @@ def test_what_the_hypothesis_could_not_learn_it_answers_by_itself(tmp_path: Path
         assert [each.source for each in (first, third)] == ["hypothesis only"] * 2
         assert second.source in ("hypothesis", "data")
         assert (first.low, first.charged) == (None, 0.0)
-        assert "too large" in first.covers
+        assert "the hypothesis would need 810,000 cells" in first.covers
 
 
 def test_a_first_release_leaves_room_for_what_will_be_asked() -> None:

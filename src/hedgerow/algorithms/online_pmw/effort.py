@@ -47,8 +47,8 @@ class Effort:
         last: The last one.
         corrections: All corrections together.
         call: A call of the command ``ask`` before its first answer.
-        room: Corrections after which half of the questions are refused, since the hypothesis cannot learn them; None
-            where it has room for all corrections.
+        room: Corrections after which half of the questions have no interval, since the hypothesis cannot learn them;
+            None where it has room for all corrections.
         cells: Cells that the hypothesis is expected to have at the end.
 
     Example:
@@ -107,7 +107,7 @@ class Effort:
         ]
         if self.room is not None:
             told = f"for about {self.room:,} corrections of random conditions on one to four columns"
-            full = f"questions that would need more than {largest_tree:,} cells are refused, which half of them do then"
+            full = f"half of the questions would need more than {largest_tree:,} cells then, and have no interval"
             lines.append(("room", f"{told}; {full}"))
         return lines
 

@@ -24,7 +24,7 @@ from hedgerow.algorithms.online_pmw.settings import OnlineSettings
 from hedgerow.algorithms.online_pmw.start import Opening, check_source, open_session
 from hedgerow.algorithms.online_pmw.state import KIND, explaining, held_in, write_session
 from hedgerow.domain import Domain, domain_from_mapping, domain_to_mapping
-from hedgerow.errors import MarginalTooLargeError, QuestionTooLargeError, SessionError
+from hedgerow.errors import MarginalTooLargeError, SessionError
 from hedgerow.privacy import Budget, Event, Ledger, NoiseSource, Register, before_a_run, warn_of_weakness
 from hedgerow.privacy.budgets import budget_from_dict
 from hedgerow.queries import Blocks, LinearQuery, Marginal, Selection
@@ -232,7 +232,7 @@ class SessionFile:
 
         Raises:
             SessionError: The file cannot be written; the answer is lost, and paid for.
-            QueryError, QuestionTooLargeError, ConfigError: See `OnlineSession.ask`.
+            QueryError, ConfigError: See `OnlineSession.ask`.
         """
         return self.ask_all([query], confidence)[0]
 
@@ -241,12 +241,12 @@ class SessionFile:
 
         Raises:
             SessionError: The file cannot be written; answers since the last correction are lost, and paid for.
-            QueryError, QuestionTooLargeError, ConfigError: See `OnlineSession.ask_all`.
+            QueryError, ConfigError: See `OnlineSession.ask_all`.
         """
         check_confidence(confidence)
         session, listed = self._running(), list(queries)
         for query in listed:
-            session.looks(query)  # refuses what is not understood or too large, before anything is looked at
+            session.looks(query)  # refuses what is not understood, before anything is looked at
         answers: list[OnlineAnswer] = []
         try:
             while len(answers) < len(listed) and session.is_open:
@@ -265,7 +265,7 @@ class SessionFile:
 
         Raises:
             SessionError: The file cannot be written; answers since the last correction are lost, and paid for.
-            QueryError, QuestionTooLargeError, ConfigError: See `OnlineSession.select`.
+            QueryError, ConfigError: See `OnlineSession.select`.
         """
         check_confidence(confidence)
         session = self._running()
@@ -335,7 +335,7 @@ class SessionFile:
         tested = session.tested
         try:
             yield
-        except (QuestionTooLargeError, MarginalTooLargeError):
+        except MarginalTooLargeError:
             if session.tested == tested:  # else in the middle of a test or of a correction
                 self._settle(session)
             raise

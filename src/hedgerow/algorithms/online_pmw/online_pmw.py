@@ -69,7 +69,7 @@ class OnlinePMW(OnlineSettings):
             that start from nothing, and a quarter in all others.
         uniform_share: gamma, the part of the uniform distribution in a warm start.
         largest_tree: Cells that the cliques of junction trees may have, where the domain is too large for a histogram.
-            Questions that would need more are refused.
+            The hypothesis alone answers questions that would need more, without an interval.
 
     Example:
         >>> import hedgerow

@@ -36,7 +36,7 @@ from hedgerow.algorithms.online_pmw.state import History, SessionState, explaini
 from hedgerow.algorithms.shared import make_release
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
-from hedgerow.errors import QueryError
+from hedgerow.errors import QueryError, QuestionTooLargeError
 from hedgerow.models import Hypothesis
 from hedgerow.privacy import GRID, Budget, Curator, Event, NoiseSource, Watch
 from hedgerow.queries import (
@@ -199,12 +199,12 @@ class OnlineSession:
             confidence: Probability that the interval covers the true answer, over the noise of the session.
 
         Returns:
-            The answer, in counts.
+            The answer, in counts. It is that of the hypothesis alone, without an interval, where the hypothesis would
+            outgrow ``largest_tree`` cells if it learnt the answer: ``covers`` says so, and nothing is read or spent.
 
         Raises:
             QueryError: The text is not understood, or the query's values leave the ``bounds`` of the session; nothing
                 was read.
-            QuestionTooLargeError: The hypothesis would outgrow its limit if it learnt the answer; nothing was read.
             ConfigError: The confidence is not between 0 and 1.
         """
         check_confidence(confidence)
@@ -219,14 +219,10 @@ class OnlineSession:
 
         Raises:
             QueryError: A query is not understood; none was answered.
-            QuestionTooLargeError: A query is too large now (none was answered), or after what was learnt on the way: to
-                ask again for those before it costs nothing.
             ConfigError: See `ask`.
         """
         check_confidence(confidence)
         listed = [self._questions.read(query) for query in queries]
-        for each in listed:
-            self._looks(*each)  # refuses what is too large
         answers: list[OnlineAnswer] = []
         for _, query in listed:
             if self._history.closed:
@@ -255,7 +251,6 @@ class OnlineSession:
         Raises:
             QueryError: It is no group over the domain, has more than ``MOST_GROUPS`` counts, or the session does not
                 learn from groups; nothing was read.
-            QuestionTooLargeError: See `ask`.
             ConfigError: See `ask`.
 
         Example:
@@ -282,7 +277,8 @@ class OnlineSession:
         self._history.closed = self._end()
         if self._history.closed:
             return self._tell_alone(self._hypothesis.value(query))
-        self._hypothesis.check_room(query, self._history.measurements, self.config.largest_tree)
+        if reason := self._too_large(query):
+            return self._tell_alone(self._hypothesis.value(query), reason)
         before = self._spent
         known = self._history.known[key] = self._test(query, _on_grid(self._hypothesis.value(query)))
         self._remembered += held_with(known.query)
@@ -302,7 +298,6 @@ class OnlineSession:
 
         Raises:
             QueryError: The statement is not supported (the error names what is), or leads to too many questions.
-            QuestionTooLargeError: See `ask`; what was found out before stays known.
             ConfigError: See `ask`.
 
         Example:
@@ -383,7 +378,6 @@ class OnlineSession:
 
         Raises:
             QueryError: See `ask`.
-            QuestionTooLargeError: See `ask`.
         """
         if isinstance(query, Marginal | Blocks):
             return self._looks(self.check_group(query), query)
@@ -392,8 +386,15 @@ class OnlineSession:
     def _looks(self, key: Hashable, query: Measurable) -> bool:
         if self._history.closed or key in self._history.known or _is_public(query):
             return False
-        self._hypothesis.check_room(query, self._history.measurements, self.config.largest_tree)
-        return True
+        return not self._too_large(query)
+
+    def _too_large(self, query: Measurable) -> str:
+        """Why the hypothesis cannot learn the answer to a query, in public numbers; empty if it can."""
+        try:
+            self._hypothesis.check_room(query, self._history.measurements, self.config.largest_tree)
+        except QuestionTooLargeError as error:
+            return error.message
+        return ""
 
     @property
     def price(self) -> float:

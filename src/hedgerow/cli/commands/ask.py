@@ -369,6 +369,9 @@ def _tell(
         output.table(headings, rows, right=("answer", "from", "to"))
     for text, table in tables:
         tell_selected(output, text, table)
+    alone = [each for _, each in answers if each.source == "hypothesis only"]
+    if alone and not summary["closed"]:
+        output.warn(f"{len(alone)} of {len(answers)} answers have no interval. The first covers {alone[0].covers}")
     left = "no more answers of the data" if summary["closed"] else f"{summary['updates_left']} of {summary['updates']}"
     output.say(f"updates left  {left}{_because(summary['closed'])}")
     if not summary["closed"]:

@@ -251,7 +251,7 @@ def _check(shown: Output, file: Path) -> None:
     if checked.normalised:
         shown.say(f"normalised   {checked.normalised}")
     if checked.ignored:
-        shown.say(f"ignored      {checked.ignored_text}")
+        shown.say(f"ignored      {described.ignored_text}")
     for name, values in checked.never.items():
         shown.say(f"never        {name}: {_listed(values)}")
     for rule in checked.implied:

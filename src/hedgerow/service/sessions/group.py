@@ -22,7 +22,7 @@ from hedgerow.algorithms.online_pmw import (
     held_with,
     step_since,
 )
-from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuestionTooLargeError, QuotaError
+from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuotaError
 from hedgerow.queries import Blocks, LinearQuery, Marginal
 from hedgerow.service.sessions.repository import SessionRepository
 from hedgerow.service.store import GivenAnswer, Grant, to_json
@@ -41,7 +41,6 @@ Question = LinearQuery | Marginal | Blocks
 
 CLOSED = "the data set was closed, by its custodian or with an older store that was accepted"
 _USED_UP = "your share of the budget is used up"
-_TOO_LARGE = "the hypothesis would become too large if it learnt about all these columns together"
 _FULL = "this data set already remembers as many groups and conditions with 'or' or 'not' as it can"
 
 
@@ -202,11 +201,8 @@ class _Group:
         """Reason why a question is answered without a look at the data: "" if it needs none, None if it may look."""
         if self.repository.is_closed:
             return CLOSED
-        try:
-            if not self.session.looks(question):
-                return ""
-        except QuestionTooLargeError:
-            return _TOO_LARGE
+        if not self.session.looks(question):
+            return ""
         held = held_with(question)  # decided by what was asked alone
         if held and self.session.remembered + held > MOST_REMEMBERED:
             return _FULL
