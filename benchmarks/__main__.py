@@ -31,6 +31,7 @@ _PROGRAMS = {
     "records_at_size": "benchmarks.records_at_size",
     "sequences": "benchmarks.sequences",
     "utility": "benchmarks.utility",
+    "interactions": "benchmarks.interactions",
 }
 """Modules with options of their own."""
 _NOT_A_BENCHMARK = {"__main__", "row", *_PROGRAMS}

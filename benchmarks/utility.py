@@ -18,7 +18,7 @@ from hedgerow import MWEM, ApproxDP, Domain, IntegerRange, SeededNoise, Table, W
 from hedgerow.arrays import Ints
 from hedgerow.domain import Ordered
 from hedgerow.evaluation.learners import MODELS, prediction
-from hedgerow.runs import for_target, workload_with
+from hedgerow.runs import for_questions, workload_with
 
 EPSILONS, DELTA = (0.3, 1.0, 3.0), 1e-9
 MOST_LABELS = 255
@@ -73,7 +73,7 @@ def figures(name: str, seeds: int) -> Iterator[str]:
         cells = []
         for epsilon in EPSILONS:
             budget = ApproxDP(epsilon, DELTA)
-            mechanism = for_target(MWEM(), text and target)
+            mechanism = for_questions(MWEM(), text, text and target)
             runs = (mechanism.run(private, workload, budget, noise=SeededNoise(seed)) for seed in range(seeds))
             found = [areas(table, run.sample(seed=0).codes, tested, target) for run in runs]
             cells.append(", ".join(f"{area:.3f}" for area in np.mean(found, axis=0)))

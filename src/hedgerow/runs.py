@@ -85,6 +85,10 @@ def workload_with(
     return "; ".join(["marginals:2" if text is None else text, *wanted]) if wanted else text
 
 
+SEARCH_SHARE = 0.02
+"""Most that a search for interactions may spend, as a share of the budget, where nobody says what must be accurate."""
+
+
 def for_questions(algorithm: Algorithm, workload: str | None, target: str | None) -> Algorithm:
     """The mechanism for what is asked, where its rounds are automatic and it is MWEM.
 
@@ -109,28 +113,32 @@ def for_questions(algorithm: Algorithm, workload: str | None, target: str | None
     if not isinstance(algorithm, MWEM) or algorithm.rounds != "auto":
         return algorithm
     if target is not None:
-        return replace(algorithm, rounds="annealed")
-    return replace(algorithm, higher_orders=True) if workload is None else algorithm
+        return replace(algorithm, rounds="annealed", search_share=SEARCH_SHARE)
+    return replace(algorithm, higher_orders=True, search_share=SEARCH_SHARE) if workload is None else algorithm
 
 
-def unasked_in_words(workload: Workload, otherwise: str) -> str:
-    """A sentence about tables of higher orders that joined where nobody said which must be accurate; else nothing.
+def unasked_in_words(workload: Workload, otherwise: str, found: Iterable[str] = ()) -> str:
+    """Sentences about what joined or was found where nobody said which tables must be accurate; else nothing.
 
     Args:
         workload: The workload of a run without a text.
-        otherwise: What the sentence ends with.
+        otherwise: What the sentence about tables of higher orders ends with.
+        found: Texts of what a search for interactions found.
 
     Example:
         >>> from hedgerow.domain import IntegerRange
         >>> domain = Domain([IntegerRange(name, 0, 1) for name in "abc"])
         >>> unasked_in_words(Workload.parse("marginals:2; marginals:3", domain), ".")
         'The workload has tables of 3 columns too, because their predicted error is small.'
+        >>> unasked_in_words(Workload.parse("marginals:2", domain), ".", ["a * b * c"])
+        'A search for interactions found what pairs do not tell: a * b * c.'
     """
     highest = max(map(len, workload.scopes), default=0)
-    if highest < 3:
-        return ""
     columns = "3 columns" if highest == 3 else f"3 to {highest} columns"
-    return f"The workload has tables of {columns} too, because their predicted error is small{otherwise}"
+    joined = f"The workload has tables of {columns} too, because their predicted error is small{otherwise}"
+    texts = ", ".join(found)
+    searched = f"A search for interactions found what pairs do not tell: {texts}." if texts else ""
+    return " ".join(filter(None, [joined if highest >= 3 else "", searched]))
 
 
 def knowing(wanted: Domain | OpenDomain, known: Iterable[Known]) -> Domain | OpenDomain:

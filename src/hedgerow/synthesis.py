@@ -131,7 +131,8 @@ def synthesize(
         register: Register of the table, which keeps the sum of all its releases.
         name: Name of the release in the register.
         workload: Text of the tables and queries that you need to be accurate. By default all pairs of columns, and all
-            tables of three columns, and of four, whose predicted error is at most 1 % of the records.
+            tables of three columns, and of four, whose predicted error is at most 1 % of the records; and a search for
+            interactions of three to six columns takes at most 2 % of the budget.
         means: Means by group that are wanted, as ``["pay by sex * region"]``: the same as ``means:pay by sex * region``
             in the workload. Each costs a twentieth of the budget, and all together at most a quarter.
         target: A column that models will predict from the others: the workload holds the tables that they need, and all
@@ -456,7 +457,8 @@ def _assumptions(release: Release, given: Mapping[str, object]) -> tuple[str, ..
     """Sentences about what was not given, each with the argument that says otherwise."""
     parameters = release.provenance.parameters
     rounds = parameters.get("rounds")
-    joined = unasked_in_words(release.workload, " (workload='marginals:2' asks for pairs alone).")
+    otherwise = " (workload='marginals:2' asks for pairs alone)."
+    joined = unasked_in_words(release.workload, otherwise, parameters.get("found", ()))
     declared = {
         "persons": "Each record is somebody's own: a person with several needs person= and at_most=.",
         "workload": f"The workload, the tables that you need to be accurate, is {release.workload.spec!r} (workload=)."

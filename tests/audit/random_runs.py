@@ -582,6 +582,7 @@ FIELDS: dict[str, dict[str, list[Any]]] = {
         "offsets": [False],
         "optimize_for": ["answers"],
         "higher_orders": [True],
+        "search_share": [0.02, 0.5],
     },
     "pmw": {**_SHARES, "step": ["sharp"], "calibration": ["advanced"], "beta": [0.3]},
     "dual-query": {**_SHARES, "constants": ["source"], "beta": [0.3]},

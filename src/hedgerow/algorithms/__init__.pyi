@@ -39,6 +39,7 @@ from .learning import (
     workload_before as workload_before,
 )
 from .mwem import Rounds as Rounds
+from .mwem.interactions import planned_search as planned_search
 from .mwem.opening import small_tables as small_tables
 from .mwem.run import MWEMRun as MWEMRun
 from .mwem.settings import (

@@ -104,6 +104,10 @@ class MWEM(MWEMSettings, Algorithm):
             differ where no tree holds what is measured, and its records cannot be moved towards it.
         higher_orders: Whether all marginals of three attributes join the workload, and of four, as far as their
             predicted error is at most 1 % of the records and a histogram of 2**22 cells holds the domain.
+        search_share: Most that a search for interactions may spend, as a share of what rounds would have: a few looks
+            at sets of three to six attributes, each of which measures what the hypothesis answers worst. Looks that
+            could not find an effect of a quarter of the records are not made; what none of them spends goes to the
+            estimate of the error, or to rounds. 0 leaves the search out.
 
     Example:
         >>> MWEM(rounds=10, refit=None, output="average").step

@@ -170,7 +170,7 @@ def small_tables(
     least = _FIRST_LEAST * sum(worth.values()) / max(1, len(worth))
     weights = dict[Clique, float]()
     for scope, each in worth.items():
-        coarse = _coarsened(domain, scope, _SMALL)
+        coarse = coarsened(domain, scope, _SMALL)
         if coarse:
             share = max(each, least) ** (0.5 if pure else 2.0 / 3.0) * (1.0 if coarse == scope else _OF_LEVELS)
             weights[coarse] = max(weights.get(coarse, 0.0), share)
@@ -187,19 +187,19 @@ def small_tables(
             enough = (float(np.mean(stds)) / (0.5 * math.sqrt(total))) ** (1.0 if pure else 2.0)
             return list(zip(targets, (min(1.0, max(_FIRST_LEAST, enough)) * charges).tolist(), strict=True))
         share = weights.pop(largest) * (_OF_LEVELS if largest in worth else 1.0)
-        coarse = _coarsened(domain, largest, int(sizes[place]) - 1)
+        coarse = coarsened(domain, largest, int(sizes[place]) - 1)
         if coarse:
             weights.setdefault(coarse, share)
     return []
 
 
-def _coarsened(domain: Domain, scope: Clique, most: int) -> Clique:
+def coarsened(domain: Domain, scope: Clique, most: int) -> Clique:
     """The names of a table, the widest by coarser levels until it has at most so many cells; none if it cannot.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange
         >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 199)))
-        >>> _coarsened(domain, ("sex", "age"), 256), _coarsened(domain, ("sex", "age"), 16)
+        >>> coarsened(domain, ("sex", "age"), 256), coarsened(domain, ("sex", "age"), 16)
         (('sex', 'age.15'), ())
     """
     names = list(scope)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.algorithms.mwem.interactions import planned_search, with_search
 from hedgerow.algorithms.mwem.opening import annealed_candidates
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
@@ -218,6 +219,9 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
     """
     charges = config.charges(budget.limit, budget.neighbours, workload.domain)
     schedule = schedule_of(config, workload, budget, charges.rounds, total)
+    measured = [target for target, _ in schedule.steps]
+    search = planned_search(config, workload, budget, charges.rounds, total, measured=measured)
+    charges, schedule = with_search(charges, schedule, search)
     steps, planned = schedule.steps, schedule.rounds
     adaptive, annealed = planned is None, is_annealed(config, workload)
     rounds = planned or first_rounds(workload, annealed=False)

@@ -6,9 +6,11 @@ Everything here is a function of public parameters and of what the curator retur
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from hedgerow.algorithms.mwem.interactions import Search, planned_search, target_of, with_search
 from hedgerow.algorithms.mwem.opening import annealed_candidates, first_charges, small_tables
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
@@ -104,6 +106,8 @@ class MWEMRun:
         self.n_measured = 0
         self.rounds: int | None = None
         self.decision: StrategyChoice | None = None
+        self.search: Search | None = None
+        self.found: dict[str, list[str]] = {}
 
     def _choose_from(self, candidates: Workload) -> None:
         """Take candidates, none of which was measured."""
@@ -190,6 +194,9 @@ class MWEMRun:
         """Measurements chosen beforehand, or rounds: a planned number, or as many as the noisy answers ask for."""
         budget, amount = self.curator.budget, self.charges.rounds
         schedule = schedule_of(self.config, self.workload, budget, amount, self.total, factors=self.factors)
+        measured = [target for target, _ in schedule.steps]
+        self.search = planned_search(self.config, self.workload, budget, amount, self.total, measured=measured)
+        self.charges, schedule = with_search(self.charges, schedule, self.search)
         self.decision, self.rounds = schedule.decision, schedule.rounds
         if schedule.steps:
             forget_strategies()
@@ -207,6 +214,47 @@ class MWEMRun:
             self._run_doubling(self.charges.rounds, amount, self.config.selecting())
         else:
             self._run_annealed(self.charges.rounds)
+        self._search()
+
+    def _search(self) -> float:
+        """Look for interactions as long as looks find some (theory.md section 2.3); once.
+
+        Returns:
+            What is left of the charge that was kept for it.
+        """
+        search, self.search, left = self.search, None, self.charges.search
+        rule, learner = self.config.refit_between, self.learner
+        if search is None or rule is None or (self.decision is not None and not self.decision.fits):
+            return left
+        candidates, charge = search.candidates, search.charge
+        limit, fresh = Limit(candidates, self.config.largest_tree), np.ones(candidates.n_candidates, dtype=np.bool_)
+        while left > 0.0 and isinstance(learner, Learner):
+            model = concluded(learner, rule, largest_tree=self.config.largest_tree)
+            answers = search.answers(model)
+            allowed = fresh if isinstance(model, Overlay) else fresh & limit.allows(learner.scopes, 1.0, learner.trees)
+            if not allowed.any():
+                break
+            offsets = search.offsets(self.total)
+            chosen = self.curator.select(
+                candidates, answers, charge.selection, eligible=allowed, offsets=offsets, label="search"
+            )
+            target, fresh[chosen] = candidates.candidate(chosen), False
+            found = self.curator.measure(target, charge.measurement, kind=self.config.noise)
+            self.bought.append(found)
+            learner.measurements.append(found)
+            self.selected, self.n_measured = self.selected + 1, self.n_measured + 1
+            left -= charge.selection + charge.measurement
+            first = int(candidates.starts[chosen])
+            residual = float(np.abs(found.values - answers[first : first + target.size]).sum())
+            tell(self.progress, self.curator, target.text, residual, number=self.n_measured, of=None, model=self.model)
+            if not search.tells(
+                residual / self.curator.noise_for(target, charge.measurement).expected_abs, target.size
+            ):
+                break
+            if left < charge.selection + charge.measurement:  # rounding left it
+                break
+        self.charges = replace(self.charges, search=max(0.0, left))
+        return self.charges.search
 
     def _run_steps(self, steps: Sequence[tuple[Measurable, float]]) -> None:
         """Measure what was chosen beforehand; the hypothesis is fitted to all of it at the end.
@@ -256,6 +304,9 @@ class MWEMRun:
             self._measure_one_way(names, first.tolist())
             left -= float(first.sum())
             left -= self._measure_small(left)
+            if target_of(workload) is not None:  # which the rounds then know
+                left += self._search()
+                self.charges = replace(self.charges, search=0.0)
         self._run_doubling(left, amount, share, least)
 
     def _measure_small(self, left: float) -> float:
@@ -413,9 +464,13 @@ class MWEMRun:
             self.asked,
             model,
             name="MWEM",
-            parameters=plain_parameters(self.config) | decided | self.unfitted | {"selected": self.selected},
+            parameters=plain_parameters(self.config)
+            | decided
+            | self.unfitted
+            | self.found
+            | {"selected": self.selected},
             measurements=self.bought,
-            error_charge=self.charges.error,
+            error_charge=self.charges.error and self.charges.error + self.charges.search,
             counted=counted,
             secure=self.config.prior is None or self.config.prior.secure,
         )

@@ -95,6 +95,7 @@ class MWEMSettings:
     prior: Prior | None = None
     optimize_for: OptimizeFor = "records"
     higher_orders: bool = False
+    search_share: float = 0.0
 
     def __post_init__(self) -> None:
         """Check every number.
@@ -117,6 +118,8 @@ class MWEMSettings:
             if getattr(self, name) is not None:
                 check_fraction(name, getattr(self, name))
         check_shares(self.total_share, self.error_share, self.spent_initially)
+        if self.search_share:
+            check_fraction("search_share", self.search_share)
         if not (self.prior is None or isinstance(self.prior, Prior)):
             raise ConfigError(f"a {type(self.prior).__name__} is no prior", remedy="give hedgerow.Prior.of(...)")
         if self.prior is not None and not (isinstance(self.refit, Proximal) and not self.needs_histogram):

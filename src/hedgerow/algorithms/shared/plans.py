@@ -36,6 +36,7 @@ class Charges:
         initial: Charge of the measurements before the first round; 0 where the run starts uniform.
         rounds: Charge of all rounds together.
         error: Charge of the noisy error of the workload at the end; 0 where none is asked for.
+        search: Most that a search for interactions may spend of what rounds would have; 0 without one.
 
     Example:
         >>> charges = Charges.split(1.0, Neighbours.ADD_REMOVE, total=0.02, error=0.03)
@@ -47,6 +48,7 @@ class Charges:
     initial: float
     rounds: float
     error: float
+    search: float = 0.0
 
     @classmethod
     def split(
@@ -70,7 +72,8 @@ class Charges:
             rounds: What the measurements are called.
         """
         start = {"start": self.initial} if self.initial else {}
-        return {"number of records": self.total, **start, rounds: self.rounds, "error estimate": self.error}
+        search = {"search for interactions": self.search} if self.search else {}
+        return {"number of records": self.total, **start, rounds: self.rounds, **search, "error estimate": self.error}
 
 
 @dataclass(frozen=True)

@@ -243,12 +243,14 @@ def _exact_errors(table: Table | ScannedTable, release: Release, model: Model) -
 
 
 def _joined(release: Release) -> str:
-    """A sentence about tables that joined where no workload was given."""
+    """Sentences about tables that joined or were found where no workload was given."""
     from hedgerow.runs import unasked_in_words
 
-    if not release.provenance.parameters.get("higher_orders"):
+    parameters = release.provenance.parameters
+    if not parameters.get("higher_orders"):
         return ""
-    return unasked_in_words(release.workload, "; '--workload marginals:2' asks for pairs alone.")
+    otherwise = "; '--workload marginals:2' asks for pairs alone."
+    return unasked_in_words(release.workload, otherwise, parameters.get("found", ()))
 
 
 def _tell(

@@ -31,7 +31,7 @@ from hedgerow.models.fit.stopping import held_back, stopped
 from hedgerow.models.fit.top_down import fit_top_down, measured_levels
 from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.trees import Beliefs, JunctionTree, Markov
-from hedgerow.queries import Blocks, Conjunction, LinearQuery, Marginal, Measurable, Measurement, Moment
+from hedgerow.queries import Blocks, Conjunction, LinearQuery, Marginal, Measurable, Measurement, Moment, Parity
 from hedgerow.system import in_slices, usable_cores
 
 _PARITIES = 1.25
@@ -176,11 +176,8 @@ def _fit_adapted(model: Model, measurements: Sequence[Measurement], rule: Proxim
         _fit(model, measurements, rule)
         return
     length = 1.0
-    if (
-        measurements
-        and _cells(model) <= LARGEST_STOPPED
-        and all(isinstance(measurement.target, Marginal | Blocks | Moment) for measurement in measurements)
-    ):
+    kinds = {type(measurement.target) for measurement in measurements}
+    if kinds & {Marginal, Blocks} and kinds <= {Marginal, Blocks, Moment, Parity} and _cells(model) <= LARGEST_STOPPED:
         length = stopped(model, measurements, partial(_go_on, replace(rule, polish=_POLISH)))
         rule = replace(rule, c=length * rule.c)
     if isinstance(model, Histogram) and solvable(measurements):

@@ -37,7 +37,7 @@ import numpy as np
 from hedgerow.arrays import Floats
 from hedgerow.models.core import Model
 from hedgerow.models.core.steps import can_be, query_step, value_masses
-from hedgerow.queries import Conjunction, LinearQuery, Measurement, Moment, NoiseKind, answered
+from hedgerow.queries import Conjunction, LinearQuery, Measurement, Moment, NoiseKind, Parity, answered
 
 LENGTHS = (0.25, 0.5, 1.0)
 """Lengths that are always tried, in units of the usual one, which is the last."""
@@ -59,13 +59,13 @@ def stopped(model: Model, measurements: Sequence[Measurement], step: Step) -> fl
 
     Args:
         model: The hypothesis; changed in place unless the usual length is best.
-        measurements: Noisy answers; the errors of tables count, moments beside them are fitted alone.
+        measurements: Noisy answers; the errors of tables count, moments and parities beside them are fitted alone.
         step: Takes the steps of the fit.
 
     Returns:
         The best length, in units of the usual one; 1 where nothing is noisy.
     """
-    tables = [measured for measured in measurements if not isinstance(measured.target, Moment)]
+    tables = [measured for measured in measurements if not isinstance(measured.target, Moment | Parity)]
     noisy = [measured for measured in tables if 0.0 < measured.std < LOUDEST * model.total]
     if not noisy:
         return 1.0

@@ -337,10 +337,10 @@ class Marginals(_CliqueFamily):
 
         After those by order or name ``@levels`` says that each comes with every mix of levels.
         """
-        return f"marginals:{self._arguments}" if self._target is None else f"target:{clique_list([(self._target,)])}"
+        return f"marginals:{self._arguments}" if self.target is None else f"target:{clique_list([(self.target,)])}"
 
     @cached_property
-    def _target(self) -> str | None:
+    def target(self) -> str | None:
         """The attribute whose tables these are, if they are many; see `cliques_of_target`."""
         if len(self.cells_of) <= _LISTED:
             return None
