@@ -16,7 +16,8 @@ import numpy as np
 from benchmarks.peers.tasks import TASKS
 from benchmarks.regret.tables import MAKERS, half_of
 from benchmarks.utility import DELTA, parity
-from hedgerow import MWEM, ApproxDP, Budget, PureDP, SeededNoise, Table, Workload
+from hedgerow import MWEM, ApproxDP, PureDP, SeededNoise, Table, Workload
+from hedgerow.privacy import Budget
 from hedgerow.release import Release
 from hedgerow.runs import for_questions, workload_with
 

@@ -46,6 +46,9 @@ _MISSED = 0.05
 _MOST_LOOKS = 4
 """Looks that are planned at most."""
 
+_ROUNDED = 1.0 + 1e-9
+"""Charge that is kept for looks, for theirs."""
+
 _SWEEPS = 20
 """Sweeps over the pairs of a candidate."""
 
@@ -65,9 +68,14 @@ class Search:
     looks: int
 
     @property
+    def each(self) -> float:
+        """The charge of one look, selection and measurement."""
+        return self.charge.selection + self.charge.measurement
+
+    @property
     def reserved(self) -> float:
-        """The charge of all looks."""
-        return self.looks * (self.charge.selection + self.charge.measurement)
+        """The charge of all looks; a little more, that rounding leaves none of them out."""
+        return self.looks * self.each * _ROUNDED
 
     def offsets(self, total: float) -> Floats:
         """What the errors of the candidates are expected to be where there is nothing to find, in counts.
@@ -97,18 +105,19 @@ class Search:
         )
 
     @staticmethod
-    def tells(shown: float, cells: int) -> bool:
+    def tells(shown: float, noise: float, cells: int) -> bool:
         """Whether a measurement shows more than noise does.
 
         Args:
-            shown: L1 difference from the hypothesis, in units of the expected noise of one value.
+            shown: L1 difference from the hypothesis, in counts.
+            noise: Expected absolute noise of one value, in counts.
             cells: Number of values.
 
         Example:
-            >>> [Search.tells(shown, cells) for shown, cells in ((2.9, 1), (3.1, 1), (22.0, 16), (26.0, 16))]
+            >>> [Search.tells(shown, 10.0, cells) for shown, cells in ((29, 1), (31, 1), (220, 16), (260, 16))]
             [False, True, False, True]
         """
-        return shown > cells + 2.0 * math.sqrt(cells)
+        return shown > noise * (cells + 2.0 * math.sqrt(cells))
 
 
 def planned_search(

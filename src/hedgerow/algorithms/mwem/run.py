@@ -228,7 +228,7 @@ class MWEMRun:
             return left
         candidates, charge = search.candidates, search.charge
         limit, fresh = Limit(candidates, self.config.largest_tree), np.ones(candidates.n_candidates, dtype=np.bool_)
-        while left > 0.0 and isinstance(learner, Learner):
+        while left >= search.each and isinstance(learner, Learner):
             model = concluded(learner, rule, largest_tree=self.config.largest_tree)
             answers = search.answers(model)
             allowed = fresh if isinstance(model, Overlay) else fresh & limit.allows(learner.scopes, 1.0, learner.trees)
@@ -243,16 +243,14 @@ class MWEMRun:
             self.bought.append(found)
             learner.measurements.append(found)
             self.selected, self.n_measured = self.selected + 1, self.n_measured + 1
-            left -= charge.selection + charge.measurement
+            left -= search.each
             first = int(candidates.starts[chosen])
             residual = float(np.abs(found.values - answers[first : first + target.size]).sum())
             tell(self.progress, self.curator, target.text, residual, number=self.n_measured, of=None, model=self.model)
-            if not search.tells(
-                residual / self.curator.noise_for(target, charge.measurement).expected_abs, target.size
-            ):
+            noise = self.curator.noise_for(target, charge.measurement, self.config.noise).expected_abs
+            if not search.tells(residual, noise, target.size):
                 break
-            if left < charge.selection + charge.measurement:  # rounding left it
-                break
+            self.found = {"found": [*self.found.get("found", []), target.text]}
         self.charges = replace(self.charges, search=max(0.0, left))
         return self.charges.search
 
