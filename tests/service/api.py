@@ -99,7 +99,8 @@ def _api(folder: Path, settings: dict[str, Any]) -> Iterator[Api]:
     data.mkdir()
     write_table(data)
     store = open_store(folder / "store.db")
-    workers = SessionWorkers(store, data, noise=lambda _: SeededNoise(1), tick=0.0)
+    sources = settings.get("sources", {})
+    workers = SessionWorkers(store, data, noise=lambda _: SeededNoise(1), tick=0.0, sources=sources)
     chosen = replace(Settings(data, requests_per_minute=None, failures_per_minute=100_000), **settings)
     app = create_app(workers, store, chosen)
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow.cli.console import Output
 from hedgerow.cli.spending import open_register
-from hedgerow.errors import ConfigError, MissingExtraError, NotThereError
+from hedgerow.errors import ConfigError, DomainError, MissingExtraError, NotThereError
 
 if TYPE_CHECKING:
     from hedgerow.privacy import Limit, Register
@@ -30,6 +30,7 @@ _TLS = (
 )
 _BEGUN = "there is no anchor {anchor} yet: it is made from the present store, which may be an older copy."
 _ACCEPTED = "accepted although the anchor says otherwise: {what}. The older part is closed permanently."
+_SOURCES = "write lines such as  visits: /srv/lake/visits/  or  claims: postgresql://hedgerow@db/claims#claims"
 _NOT_KEPT = "Nothing of this demo is kept when it is stopped (Ctrl-C)."
 
 
@@ -160,7 +161,8 @@ class Serving:
             register = open_register(self.register, self.limit)
             if register is not None:
                 self._warn_of_others(store, register)
-            workers = stack.enter_context(closing(SessionWorkers(store, self.settings.data_folder, register=register)))
+            folder, sources = self.settings.data_folder, self.settings.sources
+            workers = stack.enter_context(closing(SessionWorkers(store, folder, register=register, sources=sources)))
             if self.demo:
                 self._register(store, workers)
             return run(
@@ -263,6 +265,30 @@ def secret_in(file: Path) -> str:
     if not secret:
         raise ConfigError(f"the file {file} holds no secret", remedy="write what the provider gave you into it")
     return secret
+
+
+def sources_in(file: Path | None) -> dict[str, str]:
+    """The tables that a server counts where they are: names and addresses, as YAML or JSON.
+
+    Args:
+        file: The file; None for none.
+
+    Raises:
+        ConfigError: It cannot be read, or does not map names to addresses.
+    """
+    from hedgerow.domain import parsed_text
+
+    if file is None:
+        return {}
+    try:
+        told = parsed_text(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, DomainError):
+        raise ConfigError(f"--sources: the file {file} cannot be read, or is no YAML", remedy=_SOURCES) from None
+    if not isinstance(told, dict) or not all(
+        isinstance(name, str) and isinstance(at, str) for name, at in told.items()
+    ):
+        raise ConfigError(f"--sources: {file} does not map names to addresses", remedy=_SOURCES)
+    return told
 
 
 def days_of(text: str) -> int | None:

@@ -227,6 +227,7 @@ class Settings:
         longest_wait: Seconds that a request is expected to take at most; else it is turned away at once.
         proxies: Proxies that are believed about the addresses of requests.
         oidc: Provider of identities that people sign in with; None for tokens alone.
+        sources: Addresses of tables that are counted where they are, by name.
 
     Example:
         >>> Settings(Path("data")).largest_body
@@ -247,6 +248,7 @@ class Settings:
     longest_wait: float = 2.0
     proxies: Proxies = field(default_factory=Proxies)
     oidc: Oidc | None = None
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         """Check the numbers.

@@ -316,6 +316,20 @@ def test_https_and_a_log_in_json(start: Start, tmp_path: Path) -> None:
     assert told_of == ["info", number, "custodian", "GET", "/v1/people", 200]
 
 
+def test_sources_are_named_in_a_file(place: Place, at_once: list[str], served: list[dict[str, Any]]) -> None:
+    Path("sources.yaml").write_text("visits: /srv/lake/visits/\nclaims: postgresql://me:s3cret@db/claims#claims\n")
+    assert place.call("serve", "--port", 0, "--sources", "sources.yaml").exit_code == 0
+    settings = served[0]["settings"]
+    assert settings.sources == {"visits": "/srv/lake/visits/", "claims": "postgresql://me:s3cret@db/claims#claims"}
+    assert "s3cret" not in repr(settings)
+    for text in ("[visits]", "visits: 3", "visits: [", "a: &x b\nc: *x"):
+        Path("sources.yaml").write_text(text)
+        refused = place.call("serve", "--port", 0, "--sources", "sources.yaml")
+        assert refused.exit_code == 1, text
+        assert "--sources" in refused.stderr
+    assert place.call("serve", "--port", 0, "--sources", "none.yaml").exit_code == 1
+
+
 def test_a_provider_of_identities_is_named_with_all_that_it_needs(
     place: Place, at_once: list[str], served: list[dict[str, Any]]
 ) -> None:

@@ -50,6 +50,7 @@ class _Places(Options, panel="Places", environment=True):
         store: Store of everything that is kept: a file (SQLite), or postgresql://user@host/database.
         store_password_file: File with the password of a PostgreSQL store.
         data: The only folder that tables are read from, and uploaded to.
+        sources: File with names and addresses of tables that stay where they are, for data sets to name.
         anchor: File outside the store that says how far the store has come: a server refuses a store that is older.
         accept_store: Continue with a store that is older than the anchor says: its older data sets are closed
             permanently.
@@ -64,6 +65,7 @@ class _Places(Options, panel="Places", environment=True):
     store: Annotated[str | None, option(metavar="FILE|URL", show_default=STORE)] = None
     store_password_file: Annotated[Path | None, option(metavar="FILE")] = None
     data: Annotated[Path | None, option(metavar="FOLDER", show_default=TABLES)] = None
+    sources: Annotated[Path | None, option(metavar="FILE")] = None
     anchor: Annotated[Path | None, option(metavar="FILE")] = None
     accept_store: Annotated[bool, option(envvar=None)] = False
     host: str = "127.0.0.1"
@@ -288,7 +290,7 @@ def serve(
       hedgerow serve --store hedgerow.db --register people.register --limit 3
       hedgerow serve --store hedgerow.db --new-token custodian --token-datasets all
     """
-    from hedgerow.cli.serving import Serving, check_installed, days_of, print_new_token, scope_of
+    from hedgerow.cli.serving import Serving, check_installed, days_of, print_new_token, scope_of, sources_in
 
     check_installed()
     scope, days = scope_of(tokens.token_datasets, tokens.new_token), days_of(tokens.token_days)
@@ -312,6 +314,7 @@ def serve(
             largest_upload=limits.largest_upload * _MEBIBYTE,
             proxies=Proxies.named(places.proxies),
             oidc=signing_in.provider,
+            sources=sources_in(places.sources),
         )
         stopped_by = Serving(
             output,

@@ -44,6 +44,12 @@ SELECT table_name FROM duckdb_tables() WHERE lower(schema_name) = ? AND lower(ta
 """
 """A table whose types are stored; those of a view may be read off the cells of a file."""
 
+_PLAIN = """
+attnum > 0 AND NOT attisdropped AND format_type(atttypid, NULL) IN ('smallint', 'integer', 'bigint', 'boolean', 'real',
+'double precision', 'numeric', 'date', 'text', 'character varying')
+"""
+"""Columns of PostgreSQL whose equal cells are read alike: types of extensions, and padded texts, compare otherwise."""
+
 
 @contextmanager
 def _withholding(engine: str, file: str, kind: type[Exception], remedy: str) -> Iterator[None]:
@@ -250,6 +256,11 @@ def _opened(
         with _connected(file, opening) as connection:
             yield from _selected(connection, wanted, relation + condition)
 
+    def grouped(wanted: Sequence[str], counts: str) -> Batches:
+        with _connected(file, opening) as connection:
+            statement = _grouping([(name, types[name]) for name in wanted], relation + condition, counts, "binary")
+            yield from connection.sql(statement).to_arrow_reader(BATCH_ROWS)
+
     return Reader(
         file,
         tuple(types),
@@ -258,7 +269,32 @@ def _opened(
         declared=declared,
         n_rows=n_rows if where is None else None,
         filtered=where is not None,
+        grouped=grouped,
+        groupable=frozenset(types),
     )
+
+
+def _grouping(columns: Sequence[tuple[str, pa.DataType]], relation: str, counts: str, bytewise: str) -> str:
+    """A statement that counts rows by combinations of cells; texts are equal where all their bytes are.
+
+    Args:
+        columns: Names and types.
+        relation: What is counted, with its filter.
+        counts: Name for the column of counts.
+        bytewise: Name of the collation by which texts are compared byte by byte, whatever that of a column is.
+    """
+    names = [quoted(name) for name, _ in columns]
+    cells = [
+        f"({name} COLLATE {quoted(bytewise)}) AS {name}" if _is_text(kind) else name
+        for name, (_, kind) in zip(names, columns, strict=True)
+    ]
+    by = ", ".join(map(str, range(1, len(cells) + 1)))
+    rows = f"SELECT {', '.join(names)} FROM {relation}"
+    return f"SELECT {', '.join(cells)}, count(*) AS {quoted(counts)} FROM ({rows}) AS kept GROUP BY {by}"
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
 def _condition(
@@ -316,8 +352,14 @@ def open_postgresql(address: str, table: str, where: str | None, shown: str) -> 
     relation = ".".join(map(quoted, table.split(".")))
 
     def batches(names: Sequence[str], _: Collection[str]) -> Batches:
+        return told(f"SELECT {', '.join(map(quoted, names))} FROM {relation}{condition}")
+
+    def grouped(names: Sequence[str], counts: str) -> Batches:
+        return told(_grouping([(name, types[name]) for name in names], relation + condition, counts, "C"))
+
+    def told(statement: str) -> Batches:
         with _connected_to_postgresql(address, shown) as connection, connection.cursor() as cursor:
-            cursor.execute(f"SELECT {', '.join(map(quoted, names))} FROM {relation}{condition}")
+            cursor.execute(statement)
             for batch in cursor.fetch_record_batch():
                 stored = [_stored(batch.schema.field(i), column, shown) for i, column in enumerate(batch.columns)]
                 yield pa.RecordBatch.from_arrays(stored, names=batch.schema.names)
@@ -325,8 +367,19 @@ def open_postgresql(address: str, table: str, where: str | None, shown: str) -> 
     with _connected_to_postgresql(address, shown) as connection, connection.cursor() as cursor:
         cursor.execute(f"SELECT * FROM {relation} LIMIT 0")
         types = {field.name: _stored_type(field) for field in cursor.fetch_record_batch().schema}
+        cursor.execute(f"SELECT attname FROM pg_attribute WHERE attrelid = to_regclass({_text(relation)}) AND {_PLAIN}")
+        plain = frozenset(name for (name,) in cursor.fetchall()) & types.keys()
     condition = _condition(where, shown, tuple(types), "postgres")
-    return Reader(shown, tuple(types), batches, types=lambda: types, declared=True, filtered=where is not None)
+    return Reader(
+        shown,
+        tuple(types),
+        batches,
+        types=lambda: types,
+        declared=True,
+        filtered=where is not None,
+        grouped=grouped,
+        groupable=plain,
+    )
 
 
 def _stored_type(field: pa.Field[Any]) -> pa.DataType:

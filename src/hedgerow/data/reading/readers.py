@@ -62,6 +62,9 @@ class Reader:
         n_rows: Number of rows (private), where it is known without reading them: to show the progress of a pass.
         filtered: Whether rows are left out by what they hold.
         numbered: Whether its rows have numbers, which messages may name.
+        grouped: Function that counts rows where they are: each combination of cells of the named columns, and in a
+            column of the second name how many rows have it; a combination may come twice. None where rows are read.
+        groupable: Columns that it may be given: cells that it takes for equal become equal codes.
     """
 
     file: str
@@ -73,6 +76,8 @@ class Reader:
     n_rows: int | None = None
     filtered: bool = False
     numbered: bool = True
+    grouped: Callable[[Sequence[str], str], Batches] | None = None
+    groupable: frozenset[str] = frozenset()
 
 
 def open_table(source: object, form: FileFormat = USUAL_FILE) -> Reader:
@@ -157,11 +162,27 @@ def one_after_another(file: str, readers: Sequence[Reader], *, filtered: bool) -
         for reader in readers:
             yield from reader.batches(names, repetitive)
 
+    def grouped(names: Sequence[str], counts: str) -> Batches:
+        for reader in readers:
+            if reader.grouped is not None:
+                yield from reader.grouped(names, counts)
+
     texts = all(reader.texts for reader in readers)
     counts = [reader.n_rows for reader in readers if reader.n_rows is not None]
     n_rows = sum(counts) if len(counts) == len(readers) else None
     first = readers[0]
-    return Reader(file, first.names, batches, texts=texts, types=first.types, n_rows=n_rows, filtered=filtered)
+    counts_there = all(reader.grouped is not None for reader in readers)
+    return Reader(
+        file,
+        first.names,
+        batches,
+        texts=texts,
+        types=first.types,
+        n_rows=n_rows,
+        filtered=filtered,
+        groupable=frozenset.intersection(*(reader.groupable for reader in readers)),
+        grouped=grouped if counts_there else None,
+    )
 
 
 def _open_file(path: Path, form: FileFormat) -> Reader:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hedgerow.data.counting import CHEAP_CELLS
 from hedgerow.data.options import ExtraColumns, ReadOptions, Violations
 from hedgerow.data.reading import CodedRows, Coding, Reader, check_apart, encoded, open_place, select_columns
-from hedgerow.data.scanning.scan import ScannedTable, counted, in_chunks
+from hedgerow.data.scanning.scan import CHANGED, CHANGED_REMEDY, Counts, ScannedTable, Wanted, counted, in_chunks
 from hedgerow.data.table import Table, declared_in, joined
 from hedgerow.domain import Domain
 from hedgerow.engines import SPARK
+from hedgerow.errors import DataError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -197,10 +200,86 @@ def scan_with(
         coding.domain,
         lambda asked, progress: counted(chunks(reader, coding), asked, progress, n_rows),
         reader.file,
+        grouped=lambda asked: grouped_counts(reader, coding, asked),
         filtered=reader.filtered,
         violations=coding.violations,
         persons=options.persons,
     )
+
+
+_MOST_GROUPED = 4
+"""Grouped counts that are made in place of a pass over all rows."""
+
+
+def grouped_counts(reader: Reader, coding: Coding, wanted: Wanted) -> Counts | None:
+    """The counts of rows that were all looked at before, by the engine that holds them: one statement for each scope.
+
+    An engine hands over each combination of cells with its number of rows, and the combinations become codes as rows
+    do: what is counted is the same to the last record.
+
+    Args:
+        reader: The table.
+        coding: The columns that are read.
+        wanted: The counts to make.
+
+    Returns:
+        None where a pass over all rows is needed, or costs less: parities, many or large tables; persons, weights and
+        counts of rows; rules that rows are looked at for.
+    """
+    domain, options = coding.domain, coding.options
+    if reader.grouped is None or wanted.scopes or options.apart or domain.has_rules or domain.spans:
+        return None
+    scopes = [
+        frozenset(_columns_of(domain, clique)) for clique in (*wanted.cliques, *(q.scope for q in wanted.queries))
+    ]
+    largest = [scope for scope in dict.fromkeys(scopes) if not any(scope < other for other in scopes)]
+    if not 0 < len(largest) <= _MOST_GROUPED or any(not scope <= reader.groupable for scope in largest):
+        return None
+    if any(domain.cells(query.scope) > CHEAP_CELLS for query in wanted.queries):
+        return None
+    made = Counts(wanted)
+    for scope in largest:
+        _count_groups(reader, coding, tuple(name for name in domain.names if name in scope), made)
+    return made
+
+
+def _columns_of(domain: Domain, clique: Iterable[str]) -> Iterator[str]:
+    """The columns that some attributes, or their levels, are read from."""
+    for name in clique:
+        function = domain.function(name)
+        yield from (name,) if function is None else function.sources
+
+
+def _count_groups(reader: Reader, coding: Coding, names: tuple[str, ...], made: Counts) -> None:
+    """Count by one statement what is about some columns, and note it.
+
+    Raises:
+        DataError: They are not as many records as another statement counted.
+    """
+    counts, grouping = "rows of a group", reader.grouped
+    while counts in names:
+        counts += "_"
+
+    def batches(asked: Sequence[str], _: Collection[str]) -> Iterator[Any]:
+        return iter(()) if grouping is None else grouping([name for name in asked if name != counts], counts)
+
+    def is_about(scope: Iterable[str]) -> bool:
+        return set(_columns_of(coding.domain, scope)) <= set(names)
+
+    coded = Coding(
+        coding.domain.of_columns(names), replace(coding.options, columns=None, count_column=counts, where=None)
+    )
+    wanted = Wanted(coded.domain)
+    wanted.cliques |= dict.fromkeys(clique for clique in made.tables if is_about(clique))
+    wanted.cliques |= dict.fromkeys(query.scope for query in made.queries if is_about(query.scope))
+    found = counted(chunks(replace(reader, batches=batches, n_rows=None), coded), wanted)
+    if made.total not in (0, found.total):
+        raise DataError(CHANGED, file=reader.file, remedy=CHANGED_REMEDY)
+    made.total = found.total
+    made.tables |= {clique: table for clique, table in found.tables.items() if clique in made.tables}
+    for at, query in enumerate(made.queries):
+        if query.scope in found.tables:
+            made.sums[at] = query.of_table(found.tables[query.scope])[0]
 
 
 def is_stored_in_spark(source: Any) -> bool:

@@ -26,6 +26,9 @@ from hedgerow.system import ahead
 CHUNK_ROWS = 1 << 21
 """Rows of codes that are counted together: 32 MB if there are 15 attributes."""
 
+CHANGED = "its records changed between two passes"
+CHANGED_REMEDY = "count a table that nothing is written to: a copy, or a snapshot"
+
 Scope = tuple[int, ...]
 """Positions of binary attributes in the domain."""
 Progress = Callable[[float], None]
@@ -156,6 +159,8 @@ class ScannedTable:
         filtered: Whether a filter leaves rows out.
         violations: Whether rows that break a rule of the domain are refused, or left out.
         persons: The persons of whom at most so many records are counted; None if each record is somebody's own.
+        grouped: Function that has what is wanted counted by the engine that holds the records, once all of them were
+            looked at; None where a pass is needed.
 
     Attributes:
         domain: Domain of the records.
@@ -185,8 +190,10 @@ class ScannedTable:
         filtered: bool = False,
         violations: Violations = "refuse",
         persons: Persons | None = None,
+        grouped: Callable[[Wanted], Counts | None] = lambda _: None,
     ) -> None:
         """Read nothing yet."""
+        self._grouped = grouped
         self.domain = domain
         self.persons = persons
         self.violations: Violations = violations
@@ -281,13 +288,11 @@ class ScannedTable:
     def _scan(self, progress: Progress = lambda _: None) -> None:
         """One pass; what it counted is kept."""
         self._check_memory()
-        passed = self._pass(self._wanted, progress)
+        passed = None if self._total is None else self._grouped(self._wanted)  # the first pass looks at all cells
+        if passed is None:
+            passed = self._pass(self._wanted, progress)
         if self._total not in (None, passed.total):
-            raise DataError(
-                "its records changed between two passes",
-                file=self._name,
-                remedy="count a table that nothing is written to: a copy, or a snapshot",
-            )
+            raise DataError(CHANGED, file=self._name, remedy=CHANGED_REMEDY)
         self._total = passed.total
         self._tables |= passed.tables
         self._sums |= zip(passed.queries, passed.sums.tolist(), strict=True)

@@ -118,8 +118,9 @@ class SourceRequest(PersonsRequest):
     """Place of the table, and options for reading it.
 
     Attributes:
-        place: A file of the server's data folder; 'duckdb:///file.db#table'; or 'postgresql://host/database#table' (no
-            password in it).
+        place: A file of the server's data folder; 'duckdb:///file.db#table'; 'postgresql://host/database#table' (no
+            password in it); or 'source:NAME' for a table that the server's operator has named and that stays where it
+            is.
         count_column: Column with the number of records that a row stands for.
         coded: Whether cells hold codes instead of values.
         where: Condition on the rows to read.

@@ -24,7 +24,7 @@ function placePart(chosen) {
   const [sent, there] = ["file", "place"].map((value) => h("input", { type: "radio", name: "where", value, checked: value === "file" }));
   const parts = [
     field("File", file, "CSV or Parquet. It is uploaded into the server's data folder when you register. The names in the first row of a CSV file are taken as columns; nothing else of it is looked at here."),
-    field("Place", place, "A file in the server's data folder, duckdb:///file.db#table, or postgresql://host/database#table without a password in it."),
+    field("Place", place, "A file in the server's data folder, duckdb:///file.db#table, postgresql://host/database#table without a password in it, or source:NAME for a large table that the operator has named."),
   ];
   const show = () => { [parts[0].hidden, parts[1].hidden] = [there.checked, sent.checked]; };
   [sent, there].forEach((radio) => radio.addEventListener("change", show));

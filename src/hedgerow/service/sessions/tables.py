@@ -4,22 +4,29 @@ The only module of the server that touches ``data/``; the tables go to the curat
 """
 
 from collections.abc import Callable, Mapping
+from itertools import combinations
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import numpy as np
 
-from hedgerow.data import CountSource, ReadOptions, Table, check_apart, gathered, open_place, select_columns
+from hedgerow.data import CountSource, ReadOptions, Table, check_apart, gathered, open_place, scan_with, select_columns
 from hedgerow.domain import Domain, check_public, domain_from_mapping
 from hedgerow.engines import DUCKDB_REMEDY, duckdb_table, is_duckdb
-from hedgerow.errors import ConfigError, DomainError, NotAllowedError
-from hedgerow.queries import Persons
+from hedgerow.errors import ConfigError, DomainError, NotAllowedError, UnreadableTableError
+from hedgerow.queries import Persons, Workload
 from hedgerow.release import Release
 
 PrivateTable = CountSource
 """A table that is read here, under the only name that the rest of the server has for it."""
 
+NAMED = "source:"
+"""What the place of a table begins with that the operator of the server has named; it is counted where it is."""
+_MOST_PAIRS = 500
+_MOST_CELLS = 1 << 23
+"""Tables of two attributes that are counted in the first pass over such a table, and kept."""
 _SERVERS = ("postgresql", "postgres")
 _SECRET = frozenset({"password", "sslpassword", "passfile", "service", "servicefile", "dbname"})
 """Options of an address that hold a password, or name a source of one other than the server's own."""
@@ -152,15 +159,22 @@ def _without_password(address: str) -> str:
 
 
 def read_private(
-    described: Mapping[str, Any], domain: Domain, folder: Path, *, before_rows: Callable[[], object] = lambda: None
+    described: Mapping[str, Any],
+    domain: Domain,
+    folder: Path,
+    *,
+    sources: Mapping[str, str] = MappingProxyType({}),
+    before_rows: Callable[[], object] = lambda: None,
 ) -> PrivateTable:
-    """Read a private table into memory, to hand it to the curator.
+    """Read a private table, to hand it to the curator: into memory, or where it is if the operator has named it.
 
     Args:
         described: Its place (``place``) and how to read it (``columns``, ``count_column``, ``coded``, ``where``,
             ``violations``, ``person``, ``at_most``, ``weight``, ``largest_weight``).
         domain: Result of `domain_of`.
         folder: See `checked_place`.
+        sources: Addresses of tables that are counted where they are, by the names that their places have after
+            ``source:``. Nobody over HTTP can add one.
         before_rows: Called when the columns have been checked, before the first row is read.
 
     Raises:
@@ -171,12 +185,42 @@ def read_private(
         MissingExtraError: The package that reads it is not installed.
     """
     options = ReadOptions.from_mapping(described)
-    place = checked_place(str(described["place"]), folder)
+    place = str(described["place"])
+    if place.startswith(NAMED):
+        return _in_place(place.removeprefix(NAMED), domain, options, sources, before_rows)
+    place = checked_place(place, folder)
     reader = open_place(place, options.where, domain.layout.file)
     check_apart(options.where, options.count_column, reader.file)
     coding = select_columns(reader, domain, options)
     before_rows()
     return gathered(reader, coding)
+
+
+def _in_place(
+    name: str,
+    domain: Domain,
+    options: ReadOptions,
+    sources: Mapping[str, str],
+    before_rows: Callable[[], object],
+) -> PrivateTable:
+    """A table that stays where it is; all its records are looked at now, so what is wrong is told before any charge.
+
+    The same pass counts the tables of pairs of attributes, from which a first release is made and most questions are
+    answered. Others cost a statement of the engine each, or a pass.
+    """
+    if name not in sources:
+        raise UnreadableTableError(
+            f"this server has no source named {name!r}",
+            file=f"{NAMED}{name}",
+            remedy="its operator names sources by --sources; or put the table into the data folder",
+        )
+    there = scan_with(sources[name], domain, options)
+    before_rows()
+    pairs = list(combinations(there.domain.names, 2))
+    if 0 < len(pairs) <= _MOST_PAIRS and sum(there.domain.cells(pair) for pair in pairs) <= _MOST_CELLS:
+        there.prepare(Workload.marginals(there.domain, 2))
+    there.count()
+    return there
 
 
 def earlier_release(described: Mapping[str, Any], folder: Path) -> Release | None:

@@ -5,11 +5,12 @@ A statement leads to questions, each of them one of the person's questions.
 
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -110,6 +111,7 @@ class SessionWorkers:
         folder: The only folder that tables are read from.
         noise: Gives the source of noise of a data set; the secure one by default. Seeded noise is not private.
         register: Register that is charged the whole budget of every data set; None if none is kept.
+        sources: Addresses of tables that are counted where they are, by name; see `read_private`.
         tick: See `SessionWorker`.
         wait: Seconds to wait for other processes.
         reached: Called at named steps; for harnesses that kill the process there.
@@ -143,6 +145,7 @@ class SessionWorkers:
         *,
         noise: Callable[[str], NoiseSource | None] = lambda _: None,
         register: Register | None = None,
+        sources: Mapping[str, str] = MappingProxyType({}),
         tick: float = 0.01,
         wait: float = 5.0,
         reached: Reached = nowhere,
@@ -150,6 +153,7 @@ class SessionWorkers:
         """Open nothing yet."""
         self._store = store
         self.folder = folder
+        self._reading = partial(read_private, folder=folder, sources=sources)
         self._noise = noise
         self._register = register
         self._tick = tick
@@ -184,7 +188,7 @@ class SessionWorkers:
         fits = partial(check_partition, new)
         fits(self._store.data_sets())
         with charging(self._register, new.name, domain, budget) as charge:
-            read = [read_private(new.source, domain, self.folder, before_rows=charge)]
+            read = [self._reading(new.source, domain, before_rows=charge)]
             made = self._store.register(new, by=by.id, fits=fits)
             try:
                 self._worker(made, read).worker.look_at(lambda _: None)
@@ -358,7 +362,7 @@ class SessionWorkers:
 
         def read() -> PrivateTable:
             found = next(at_hand, None)
-            return read_private(described, domain, self.folder) if found is None else found
+            return self._reading(described, domain) if found is None else found
 
         repository = SessionRepository(
             data_set,
