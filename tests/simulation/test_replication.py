@@ -34,8 +34,8 @@ from hedgerow.domain import Calendar, Durations, Span
 from hedgerow.errors import ConfigError, DomainError
 from hedgerow.models import Empirical, Overlay
 from hedgerow.privacy import ZCDP, ApproxDP
-from hedgerow.queries import Persons, PublicData, Weight
-from hedgerow.release import ReplicateEstimate, Replicates, Target
+from hedgerow.queries import Parity, Persons, PublicData, Weight
+from hedgerow.release import ReplicateEstimate, Replicates, Target, traced
 
 Statistic = Callable[[pa.Table, np.ndarray], object]
 FREE = [IntegerRange(name, 0, size - 1) for name, size in zip("abcd", (2, 3, 2, 4), strict=True)]
@@ -427,6 +427,25 @@ def test_noise_of_finer_cells_counts_unless_records_have_the_one_table() -> None
     noisy = paired("marginals:a*b*c*d", epsilon=0.02).estimate(share_of_a)
     assert noisy.traced is not None
     assert (noisy.traced.thin, bool(np.isnan(noisy.low))) == ((("a",),), True)
+
+
+def test_a_column_that_was_measured_in_part_has_an_interval_that_says_so() -> None:
+    workload = Workload.conjunctions(DOMAIN, ["a = 1", "a = 1 and c = 1", "d = 3"])
+    release = MWEM(rounds=3).run(table(), workload, PureDP(1.0), noise=SeededNoise(0))
+    found = replicate(release, 5, seed=0).estimate(share_of_a)
+    assert np.isfinite(found.low)
+    assert found.notes == ("Of a no whole table was measured: the interval leaves out what lies between.",)
+
+
+def test_parities_tell_columns_of_two_values_and_their_pairs() -> None:
+    domain = Domain(IntegerRange(f"x{number}", 0, 1) for number in range(24))
+    rng = np.random.default_rng(0)
+    rows = Table(domain, [rng.integers(0, 2, 3000) for _ in range(24)])
+    for rho, suffices in ((1.0, True), (0.0005, False)):
+        release = MWEM().run(rows, Workload.marginals(domain, 2), ZCDP(rho), noise=SeededNoise(0))
+        assert {type(each.target) for each in release.measurements} == {Parity}
+        assert traced(release, [("x0",), ("x1", "x5")]).suffices == suffices
+        assert traced(release, [("x0", "x1", "x2")]).missing
 
 
 def test_ends_of_spans_follow_from_their_start_and_length() -> None:

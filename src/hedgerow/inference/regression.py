@@ -201,7 +201,7 @@ def regress(
     check_rank(made, made.summed(release.weight))
     estimate, small = _estimate(release, read, made, family, confidence=confidence, found=found)
     notes = (*estimate.notes, *_notes(release, read, made, family, estimate))
-    if estimate.notes:
+    if estimate.notes and np.isnan(estimate.error).any():
         estimate = estimate.without(True)
     else:
         estimate = _without_small(estimate, made, small)

@@ -95,7 +95,7 @@ def pair_knowledge(
     domain = release.domain
     known = dict[tuple[str, str], Knowledge]()
     counted = release.measurements if measurements is None else measurements
-    for scope, whole in {(m.target.scope, _is_whole(m.target)) for m in counted}:
+    for scope, whole in {(m.target.scope, is_whole(m.target)) for m in counted}:
         touched = domain.base(scope)
         exact = {name for name in touched if whole and domain.determines(scope, name)}
         for pair in combinations(touched, 2):
@@ -111,10 +111,14 @@ def pair_knowledge(
     return {pair: known[pair] for pair in combinations(domain.names, 2)}
 
 
-def _is_whole(target: Measurable) -> bool:
-    """Whether a target tells how its attributes go together: of two columns with two values one number does."""
+def is_whole(target: Measurable) -> bool:
+    """Whether a target tells how its attributes go together: of one or two columns with two values one number does.
+
+    Args:
+        target: What was measured.
+    """
     return isinstance(target, Marginal) or (
-        isinstance(target, Parity) and len(target.scope) == 2 and target.domain.project(target.scope).size == 4
+        isinstance(target, Parity) and len(target.scope) <= 2 and set(target.domain.shape_of(target.scope)) == {2}
     )
 
 

@@ -339,6 +339,10 @@ class Replicates:
         none = "No interval" if found.raw.size == 1 else "No intervals"
         if needs is None or not needs.suffices:
             return found if needs is None else found.without(True, f"{none}: this {needs.says}.")
+        if needs.part:
+            names = ", ".join(name for scope in needs.part for name in scope)
+            left_out = f"Of {names} no whole table was measured: the interval leaves out what lies between."
+            found = replace(found, notes=(*found.notes, left_out))
         scopes = (domain.base(scope) for scope in needs.tables if any(name in domain.names for name in scope))
         together = {name for scope in scopes if len(scope) > 1 for name in scope}
         shares = {

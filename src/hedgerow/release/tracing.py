@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.domain import Binned, Clique, IntegerRange
+from hedgerow.domain import Binned, Clique, Domain, IntegerRange
 from hedgerow.privacy import noise_of
-from hedgerow.queries import Marginal, Measurement, in_workload
+from hedgerow.queries import Marginal, Measurable, Measurement, in_workload
 from hedgerow.release.numbers import Numbers
-from hedgerow.release.pairs import Knowledge, fitted_to, pair_knowledge
+from hedgerow.release.pairs import Knowledge, fitted_to, is_whole, pair_knowledge
 from hedgerow.release.release import Release
 
 MOST_NOISE = 0.03
@@ -44,6 +44,7 @@ class Traced:
             show it (measured: see the page on replicates).
         unfitted: Those that were measured for their own intervals alone, with much noise, and that the hypothesis was
             not fitted to, so that replicates know nothing of them.
+        part: Single columns of which levels or single questions were measured alone.
     """
 
     tables: tuple[Clique, ...]
@@ -51,6 +52,7 @@ class Traced:
     price: str = ""
     thin: tuple[Clique, ...] = ()
     unfitted: tuple[Clique, ...] = ()
+    part: tuple[Clique, ...] = ()
 
     @property
     def suffices(self) -> bool:
@@ -107,7 +109,8 @@ def traced(
     missing, unknown = (_unmeasured(release, each, tables) for each in (release.measurements, fitted))
     unfitted = tuple(scope for scope in unknown if scope not in missing)
     held = [each for each in fitted if _is_table(each.target)]
-    known = (scope for scope in tables if scope not in unknown)
+    known = [scope for scope in tables if scope not in unknown]
+    part = tuple(scope for scope in known if not _told(domain, held, scope) and len(domain.base(scope)) == 1)
     fine = {scope: any({*domain.base(scope)} <= {*each} for each in weighed) for scope in tables}
     thin = tuple(scope for scope in known if _is_mostly_noise(release, held, scope, finer=not fine[scope]))
     price, wanted = "", missing or unfitted
@@ -118,25 +121,33 @@ def traced(
             if missing
             else (f"'{family} @ 20' gives it more weight in the workload")
         )
-    return Traced(tables, missing, price, thin, unfitted)
+    return Traced(tables, missing, price, thin, unfitted, part)
 
 
 def _unmeasured(release: Release, measurements: Sequence[Measurement], tables: Sequence[Clique]) -> tuple[Clique, ...]:
     """The tables that some measurements do not tell."""
     domain, pairs = release.domain, pair_knowledge(release, measurements)
-    whole = [each.target.scope for each in measurements if _is_table(each.target)]
+    whole = [each for each in measurements if _is_table(each.target)]
+    touched = {name for each in measurements for name in domain.base(each.target.scope)}
 
     def is_measured(scope: Clique) -> bool:
         base = domain.base(scope)
+        if len(base) == 1:
+            return base[0] in touched
         if len(base) == 2 and pairs[base[0], base[1]] is Knowledge.MEASURED:
             return True
-        return any(all(domain.determines(measured, name) for name in scope) for measured in whole)
+        return bool(_told(domain, whole, scope))
 
     return tuple(scope for scope in tables if not is_measured(scope))
 
 
-def _is_table(target: object) -> bool:
-    return isinstance(target, Marginal) and target.within is None
+def _is_table(target: Measurable) -> bool:
+    return is_whole(target) and not (isinstance(target, Marginal) and target.within is not None)
+
+
+def _told(domain: Domain, whole: Sequence[Measurement], scope: Clique) -> list[Measurement]:
+    """The whole tables, and parities, that tell another table."""
+    return [each for each in whole if all(domain.determines(each.target.scope, name) for name in scope)]
 
 
 def _is_mostly_noise(release: Release, measured: Sequence[Measurement], scope: Clique, *, finer: bool) -> bool:
@@ -149,7 +160,7 @@ def _is_mostly_noise(release: Release, measured: Sequence[Measurement], scope: C
         finer: Whether the cells that were measured count, not their sums alone.
     """
     size, n = math.prod(release.domain.shape_of(scope)), max(release.n_records, 1)
-    told = [each for each in measured if all(release.domain.determines(each.target.scope, name) for name in scope)]
+    told = _told(release.domain, measured, scope)
     of_sums = (each.std * math.sqrt(each.target.size * size) / n <= MOST_NOISE for each in told)
     of_cells = (
         not finer or size == each.target.size or each.std * each.target.size / n <= MOST_NOISE_MEASURED for each in told
