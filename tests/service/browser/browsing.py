@@ -22,7 +22,7 @@ TABLE = 'sex,age,"city, town",hours\n' + "".join(
 )
 KEY = "hedgerow-token"
 PHONE = {"width": 375, "height": 700}
-SECTIONS = ("ask", "answers", "attributes", "picture", "records", "budget", "ledger", "manage")
+SECTIONS = ("ask", "pinned", "answers", "attributes", "picture", "records", "budget", "ledger", "manage")
 EVERYWHERE = ("#/", "#/people", "#/register", "#/audit", *(f"#/d/survey/{section}" for section in SECTIONS))
 
 

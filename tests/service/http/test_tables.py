@@ -139,3 +139,40 @@ def test_a_price_knows_a_share_and_an_end(fresh: Api) -> None:
     assert price(fresh, carol, sql=GROUPED)["corrections"] == 0
     found = fresh.call("POST", TABLES, carol, json={"sql": GROUPED}).json()
     assert (set(found["sources"]), found["charged"]) == ({"hypothesis only"}, 0.0)
+
+
+STATEMENTS = (GROUPED, "SELECT COUNT(*) FROM survey WHERE age < 3", "SELECT MEDIAN(age) FROM survey WHERE sex = 'F'")
+
+
+def books(here: Api) -> list[Any]:
+    carol = here.token("carol", "custodian")
+    paths = ("ledger", "answers", "grants")
+    return [here.call("GET", f"/v1/datasets/survey/{path}", carol).json() for path in paths]
+
+
+@pytest.mark.parametrize("sql", STATEMENTS)
+def test_what_is_free_leaves_nothing_in_the_books_whether_it_was_asked_before_or_not(fresh: Api, sql: str) -> None:
+    ada, bob = fresh.token("ada"), fresh.token("bob")
+    books(fresh)
+    before = books(fresh)
+    new = ask(fresh, ada, sql, free=True).json()
+    assert (set(new["sources"]), new["charged"], new["confidence"]) == ({"hypothesis only"}, 0.0, None)
+    assert books(fresh) == before
+    asked = ask(fresh, ada, sql).json()
+    after = books(fresh)
+    assert after != before
+    for token in (ada, bob):
+        again = ask(fresh, token, sql, free=True).json()
+        assert again["rows"] == asked["rows"]
+        assert (again["charged"], again["confidence"]) == (0.0, 0.95)
+        assert set(again["sources"]) <= {"cache", "public"}
+    assert books(fresh) == after
+
+
+def test_what_is_free_is_answered_for_those_who_may_ask_no_more(fresh: Api) -> None:
+    ada, carol = fresh.token("ada"), fresh.token("carol", "custodian")
+    fresh.call("PUT", "/v1/datasets/survey/grants/ada", carol, json={"queries": 0, "budget": 0.0})
+    assert ask(fresh, ada, GROUPED).status_code == 403
+    assert ask(fresh, ada, GROUPED, free=True).status_code == 200
+    assert ask(fresh, fresh.token("eve", data_sets=("other",)), GROUPED, free=True).status_code == 404
+    assert ask(fresh, ada, GROUPED, free="yes").status_code == 422

@@ -309,6 +309,8 @@ class StatementRequest(ApiRequest):
         group_by: Attributes and levels, in place of sql: all combinations of their values are counted.
         where: Beside group_by, a condition on other attributes.
         confidence: Confidence of each interval.
+        free: Whether to answer from what is known alone, which costs nothing and counts as no question: by answers that
+            were given before, with their intervals, else by the hypothesis without one.
     """
 
     model_config = examples(
@@ -320,6 +322,7 @@ class StatementRequest(ApiRequest):
     group_by: Annotated[list[Line], Field(min_length=1, max_length=100)] | None = None
     where: Text = ""
     confidence: Annotated[float, Field(gt=0.0, le=0.999999)] = 0.95
+    free: bool = False
 
     @model_validator(mode="after")
     def _one_of_them(self) -> StatementRequest:

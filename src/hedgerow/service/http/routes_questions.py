@@ -103,13 +103,16 @@ def select_table(name: Name, asked: StatementRequest, here: Here, by: By, key: K
     """Ask for counts by groups, sums, means and quantiles.
 
     All counts of the groups are one question, which costs one correction at most. A sum or a mean is one more question
-    for each group, or two of a column in bins, a quantile some.
+    for each group, or two of a column in bins, a quantile some. With "free" nothing is asked of the data, and nothing
+    counts.
     """
     data_set = here.data_set(name, by)
     selection = _selection(asked, here.workers.domain(data_set), name)
-    request = request_number(here, data_set, by, key, asked)
+    request = None if asked.free else request_number(here, data_set, by, key, asked)
     with here.waiting():
-        found = here.workers.select(data_set, selection, person=by.person, request=request, confidence=asked.confidence)
+        found = here.workers.select(
+            data_set, selection, person=by.person, request=request, confidence=asked.confidence, free=asked.free
+        )
     told = {
         name: getattr(found, name) for name in ("names", "headings", "columns", "rows", "covers", "sources", "charged")
     }
@@ -235,7 +238,8 @@ def request_number(
     """The number of a request with an idempotency key."""
     if key is None:
         return None
-    said = json.dumps(asked.model_dump(), sort_keys=True, separators=(",", ":"))  # however its JSON was written
+    told = asked.model_dump(exclude={"free"})  # what is free has no key
+    said = json.dumps(told, sort_keys=True, separators=(",", ":"))  # however its JSON was written
     digest = hashlib.sha256(said.encode()).digest()
     return here.store.request(data_set=data_set.id, person=by.person.id, key=key, digest=digest)
 

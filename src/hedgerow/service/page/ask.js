@@ -10,6 +10,7 @@ import { draftOf } from "./draft.js";
 import { atMost, many, share } from "./format.js";
 import { asksForGroups, groupsOf, spokenGroups } from "./groups.js";
 import { usedUp } from "./gauge.js";
+import { pinButton } from "./pinned.js";
 import { refused } from "./problems.js";
 import { questionForm, questionText } from "./question.js";
 import { firstUse, term } from "./terms.js";
@@ -28,6 +29,7 @@ export async function askSection(place, app, dataSet) {
   /** @param {{answers: import("./api.js").Answer[], dataset: import("./api.js").Summary} | import("./api.js").Groups} reply */
   function answered(reply) {
     const { dataset } = reply;
+    const sent = draft.text.trim();
     dataSet.changed(dataset);
     if ("rows" in reply) {
       fill(result, groupsOf(reply));
@@ -35,6 +37,7 @@ export async function askSection(place, app, dataSet) {
       [draft.last] = reply.answers;
       fill(result, latest(reply.answers[0], dataset));
     }
+    result.append(pinButton(app, dataSet.name, sent));
     result.scrollIntoView({ block: "nearest" });
     fill(price, priceOf(dataset));
     showRecent();

@@ -9,6 +9,7 @@ import { gauge, inShort, status, usedUp } from "./gauge.js";
 import { ledgerSection } from "./ledger.js";
 import { manageSection } from "./manage.js";
 import { pictureSection } from "./picture.js";
+import { pinnedSection } from "./pinned.js";
 import { notice } from "./problems.js";
 import { recordsSection } from "./records.js";
 import { spendingSection } from "./spending.js";
@@ -22,6 +23,7 @@ import { spendingSection } from "./spending.js";
 
 const SECTIONS = [
   { id: "ask", title: "Ask", show: askSection },
+  { id: "pinned", title: "Dashboard", show: pinnedSection },
   { id: "answers", title: "Answers", show: answersSection },
   { id: "attributes", title: "Attributes", show: attributesSection },
   { id: "picture", title: "Picture", show: pictureSection },

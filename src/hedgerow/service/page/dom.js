@@ -96,7 +96,7 @@ export function table(caption, columns, rows, kind = "") {
   return h("table", { class: `rows ${kind}`, role: "table" },
     h("caption", { class: "unseen" }, caption),
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" },
-      columns.map((column) => h("th", { scope: "col", role: "columnheader", class: column.class }, column.title)))),
+      columns.map((column) => h("th", { scope: "col", role: "columnheader", class: column.class }, column.title || h("span", { class: "unseen" }, "What to do"))))),
     h("tbody", { role: "rowgroup" }, rows.map((cells) => h("tr", { role: "row" },
       cells.map((cell, i) => h("td", { role: "cell", class: columns[i].class, "data-label": columns[i].title }, cell !== "" && h("div", {}, cell)))))));
 }

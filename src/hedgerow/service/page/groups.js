@@ -24,8 +24,8 @@ function number([value, low, high]) {
     little && h("span", { class: "interval-small" }, " says little: wider than the answer"));
 }
 
-/** The answer of a statement. @param {import("./api.js").Groups} reply */
-export function groupsOf({ names, headings, rows, sources, confidence, covers, charged, dataset }) {
+/** The answer of a statement. @param {import("./api.js").Groups} reply @param {string} [title] For those who do not see it. */
+export function groupsOf({ names, headings, rows, sources, confidence, covers, charged, dataset }, title = "Latest answer") {
   const columns = [...names.map((name) => ({ title: name })), ...headings.flatMap((heading) => [{ title: heading, class: "n" }, { title: "", class: "drawn" }])];
   const parts = (/** @type {(string | number | null)[]} */ row) => headings.map((_, place) => row.slice(names.length + 3 * place, names.length + 3 * place + 3));
   const answers = rows.map((row) => parts(row).map(([value, low, high]) => /** @type {any} */ ({ value: value ?? 0, low, high, source: "" })));
@@ -34,7 +34,7 @@ export function groupsOf({ names, headings, rows, sources, confidence, covers, c
   const cost = charged > 0 ? `${share(charged, dataset.limit, true)} of the budget charged` : "free of charge";
   const head = [...names, ...headings.flatMap((heading) => [heading, `${heading} low`, `${heading} high`])];
   const file = h("button", { type: "button", class: "link", on: { click: () => save(new Blob([csv(head, rows)], { type: "text/csv" }), `${dataset.name}.csv`) } }, "Download as CSV");
-  return h("section", { class: "answer", "aria-label": "Latest answer" },
+  return h("section", { class: "answer", "aria-label": title },
     table("Groups", columns, rows.map((row, at) => [
       ...row.slice(0, names.length),
       ...parts(row).flatMap((part, place) => [number(part), part[0] === null ? "" : intervalDrawing(answers[at][place], scales[place])]),

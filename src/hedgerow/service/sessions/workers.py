@@ -84,6 +84,22 @@ class StatementAnswers:
         return found
 
 
+@dataclass
+class KnownAnswers(StatementAnswers):
+    """What is known already, as one who answers counting questions: no look at the data, no charge, nothing is kept."""
+
+    def count(self, query: LinearQuery, confidence: float) -> tuple[Estimate, str]:
+        """The answer of one query, and its source."""
+        found = self.worker.look_at(lambda session: session.peek(query, confidence, because=_FREE))
+        return Estimate(found.value, found.low, found.high), found.source
+
+    def counts(self, groups: Groups, confidence: float) -> tuple[list[Estimate], str]:
+        """The counts of all groups, and their source."""
+        found = self.worker.look_at(lambda session: session.peek_groups(groups.target, confidence, because=_FREE))
+        return estimates(found.values, found.low, found.high)[: groups.size], found.source
+
+
+_FREE = "nothing was to be looked at"
 MOST_CELLS = 100_000
 """Most cells of a table of the hypothesis that is handed out."""
 MOST_OF_A_STATEMENT = 500
@@ -272,11 +288,20 @@ class SessionWorkers:
         return number
 
     def select(
-        self, data_set: DataSet, selection: Selection, *, person: Person, request: int | None = None, confidence: float
+        self,
+        data_set: DataSet,
+        selection: Selection,
+        *,
+        person: Person,
+        request: int | None = None,
+        confidence: float,
+        free: bool = False,
     ) -> Selected:
         """Answer a statement: counts by groups, sums, means and quantiles; see `OnlineSession.select`.
 
         All counts of the groups are one of the person's questions; every other question that it leads to is one too.
+        With ``free`` it is answered from what is known: by answers that were given, with their intervals, else by the
+        hypothesis alone. Then nothing counts as a question.
 
         Raises:
             QueryError: It leads to more than `MOST_OF_A_STATEMENT` questions, or the session answers no groups; nothing
@@ -287,7 +312,8 @@ class SessionWorkers:
         self.questions_of(data_set, selection, person=person)
         worker = self._worker(data_set).worker
         try:
-            answers = StatementAnswers(worker, selection.text, person=person.id, request=request)
+            kind = KnownAnswers if free else StatementAnswers
+            answers = kind(worker, selection.text, person=person.id, request=request)
             return replace(select(selection, answers, confidence), charged=answers.charged)
         except DataError as error:
             raise self._told(error, person) from None
