@@ -19,9 +19,9 @@ from hedgerow.domain import impossible
 from hedgerow.errors import BrokenRuleError, ColumnError, KeyColumnError, PersonColumnError
 from tests.data.reading.test_persons import key_of
 from tests.privacy.mutants import Mutant, killed
-from tests.privacy.persons import counted_of_one, in_order, multisets
+from tests.privacy.persons import counted_of_one, multisets, window_of
 
-BEFORE_EACH = linked_module.before_each
+WINDOWS = linked_module.windows
 HOMES, PEOPLE = Domain([IntegerRange("a", 0, 2)]), Domain([IntegerRange("b", 0, 3)])
 Raw = Mapping[str, tuple[int, tuple[int, ...]]]
 """For each key the code of the parent and those of the children."""
@@ -118,14 +118,11 @@ def read_ordered(raw: Raw, at_most: int, order: Sequence[int] | None = None) -> 
 def slowly_ordered(raw: Raw, at_most: int) -> Counter[tuple[int, ...]]:
     """The same, parent by parent; 2 is no b, and 3 no gap."""
     found = Counter[tuple[int, ...]]()
-    shape = (3, 4, 3, 2)
     for key, (home, codes) in raw.items():
-        own = in_order(key_of(key), [divmod(code, 2) for code in codes])
+        own = window_of(key_of(key), [divmod(code, 2) for code in codes], at_most)
         told = [(2, 3, *each) for each in own[:1]]
         told += [(one[1], other[0] - one[0], *other) for one, other in pairwise(own)]
-        cells = [int(np.ravel_multi_index(each, shape)) for each in told]
-        counted = counted_of_one(key_of(key), cells, at_most)
-        found.update((home, len(counted), *map(int, np.unravel_index(cell, shape))) for cell in counted)
+        found.update((home, len(own), *each) for each in told)
     return found
 
 
@@ -177,7 +174,8 @@ def the_child_before_does_not_depend_on_rows() -> None:
 def test_children_at_the_same_time_follow_each_other_either_way() -> None:
     """Of 4,000 parents with two children at the same time, half have the one first; a deviation of 5 sigma fails."""
     keys = np.array([key_of(str(i)) for i in range(4000) for _ in "12"], dtype=np.uint64)
-    before = BEFORE_EACH(keys, [np.tile([0, 1], 4000)], np.zeros(8000, dtype=np.int64))
+    rows, before = WINDOWS(keys, [np.tile([0, 1], 4000)], np.zeros(8000, dtype=np.int64), 2)
+    assert rows.tolist() == list(range(8000))
     assert (before < 0).sum() == 4000
     assert abs(int((before[::2] < 0).sum()) - 2000) < 5 * 0.5 * np.sqrt(4000)
 
@@ -209,23 +207,29 @@ def _public_children(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(linked_module, "Table", unfiltered)
 
 
-def _of_anybody(keys: Any, columns: Any, order: Any) -> Any:
+def _of_anybody(keys: Any, columns: Any, order: Any, at_most: int) -> Any:
     """The child before in the whole table."""
-    return BEFORE_EACH(np.zeros_like(keys), columns, order)
+    rows, _ = WINDOWS(keys, columns, order, at_most)
+    return rows, WINDOWS(np.zeros_like(keys), columns, order, len(keys))[1][rows]
 
 
-def _of_rows(keys: Any, columns: Any, order: Any) -> Any:
+def _of_rows(keys: Any, columns: Any, order: Any, at_most: int) -> Any:
     """Children at the same time in the order of the table."""
-    return BEFORE_EACH(keys, [np.arange(len(keys))], order)
+    return WINDOWS(keys, [np.arange(len(keys))], order, at_most)
+
+
+def _from_a_place_in_the_table(keys: Any, columns: Any, order: Any, at_most: int) -> Any:
+    """The first child of a window by the number of rows that others have."""
+    return WINDOWS(keys + np.uint64(len(keys)), columns, order, at_most)
 
 
 def _gaps_of_everybody(patch: pytest.MonkeyPatch) -> None:
     """Gaps between children in the order of the whole table."""
     before = linked_module._before
 
-    def told(people: Any, linked: Linked) -> Any:
-        *columns, gaps = before(people, linked)
-        order = people.codes[0].astype(np.int64)
+    def told(people: Any, linked: Linked, rows: Any, places: Any) -> Any:
+        *columns, gaps = before(people, linked, rows, places)
+        order = people.codes[0].astype(np.int64)[rows]
         apart = np.diff(np.sort(order), prepend=order.min(initial=0))
         others = linked.gaps(apart[np.argsort(np.argsort(order, kind="stable"))])
         return [*columns, np.where(gaps == linked.joined["gap"].size - 1, gaps, others)]
@@ -236,7 +240,7 @@ def _gaps_of_everybody(patch: pytest.MonkeyPatch) -> None:
 MUTANTS = (
     Mutant(
         "the child before is another parent's",
-        lambda patch: patch.setattr(linked_module, "before_each", _of_anybody),
+        lambda patch: patch.setattr(linked_module, "windows", _of_anybody),
         lambda: nobody_reaches_more_children_than_their_own(2),
     ),
     Mutant(
@@ -246,8 +250,13 @@ MUTANTS = (
     ),
     Mutant(
         "children at the same time follow each other as in the table",
-        lambda patch: patch.setattr(linked_module, "before_each", _of_rows),
+        lambda patch: patch.setattr(linked_module, "windows", _of_rows),
         the_child_before_does_not_depend_on_rows,
+    ),
+    Mutant(
+        "which children in a row count, by how many others have",
+        lambda patch: patch.setattr(linked_module, "windows", _from_a_place_in_the_table),
+        lambda: nobody_reaches_more_children_than_their_own(2),
     ),
     Mutant("the exact number of children", _public_children, children_are_private),
     Mutant(

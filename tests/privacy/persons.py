@@ -68,6 +68,13 @@ def in_order(keys: Sequence[int], records: Sequence[tuple[int, int]]) -> list[tu
     return [ordered[i] for i in sorted(range(len(ordered)), key=drawn.__getitem__)]
 
 
+def window_of(keys: Sequence[int], records: Sequence[tuple[int, int]], at_most: int) -> list[tuple[int, int]]:
+    """So many records of one person in a row, in their order, from a place on that is as if drawn by the person."""
+    own = in_order(keys, records)
+    start = _mixed(_drawn(keys, 0) + 2 * 0x9E3779B97F4A7C15) % (max(0, len(own) - at_most) + 1)
+    return own[start : start + at_most]
+
+
 def _drawn(keys: Sequence[int], number: int) -> int:
     return _mixed(_mixed(keys[0] + number * 0x9E3779B97F4A7C15) ^ keys[1])
 

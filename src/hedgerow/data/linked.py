@@ -4,8 +4,8 @@ Parents get the number of their children, children the columns of their parent. 
 number is counted, by the rule of ``reading/persons.py``: so a parent who comes or goes with all children changes one
 record of the first table, and at most as many of the second.
 
-Where children have an order, each gets the columns of the child before it, whether that one is counted or not. These
-depend on the children of its own parent alone, and are in its own record: so nobody reaches more of them.
+Where children have an order, so many in a row count, and each gets the columns of the child before it, the first none.
+These depend on the children of its own parent alone, and are in its own record: so nobody reaches more of them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Ints
 from hedgerow.data.options import ReadOptions, Violations
@@ -24,12 +25,12 @@ from hedgerow.data.reading import (
     Coding,
     Reader,
     Rule,
-    before_each,
     bounded,
     encoded,
     keeping,
     open_table,
     select_columns,
+    windows,
 )
 from hedgerow.data.reading.faults import RuleLog
 from hedgerow.data.reading.persons import Keys
@@ -102,14 +103,13 @@ def read_linked(
         broken = RuleLog("the table of children", linked.between, show_values=show_values)
         broken.check(known, first_row=1)
         broken.raise_any()
-    told: list[Codes | Ints] = [*_before(people, linked), *people.codes]
-    rows = bounded(_keys(people), [*beside, *told], linked.at_most)
+    rows, told = _counted(people, beside, linked)
     counts = np.bincount(places[rows], minlength=len(_keys(homes)))
     return (
         Table(linked.counted, [*homes.codes, counts], violations=violations, persons=options.persons),
         Table(
             linked.joined,
-            [column[rows] for column in (*beside, counts[places], *told)],
+            [*(column[rows] for column in (*beside, counts[places])), *told],
             filtered=True,  # a parent may have no child: how many there are is private, also where parents are replaced
             violations=violations,
             persons=of_children.persons,
@@ -117,16 +117,24 @@ def read_linked(
     )
 
 
-def _before(people: CodedRows, linked: Linked) -> list[Ints]:
-    """The columns of the child before each one, and the gap between the two; none where children have no order."""
+def _counted(
+    people: CodedRows, beside: Sequence[Codes | Ints], linked: Linked
+) -> tuple[NDArray[np.intp], list[Codes | Ints]]:
+    """The children that count, and their columns: with an order also those of the child before, and the gap."""
     if linked.order is None:
-        return []
+        rows = bounded(_keys(people), [*beside, *people.codes], linked.at_most)
+        return rows, [column[rows] for column in people.codes]
+    order = people.codes[linked.children.names.index(linked.order)].astype(np.int64)
+    rows, before = windows(_keys(people), people.codes, order, linked.at_most)
+    return rows, [*_before(people, linked, rows, before), *(column[rows] for column in people.codes)]
+
+
+def _before(people: CodedRows, linked: Linked, rows: NDArray[np.intp], before: NDArray[np.intp]) -> list[Ints]:
+    """The columns of the child before each of some, and the gap between the two."""
     own = {name: codes.astype(np.int64) for name, codes in zip(linked.children.names, people.codes, strict=True)}
-    order = own[linked.order]
-    places = before_each(_keys(people), people.codes, order)
-    first = places < 0
-    told = [np.where(first, linked.joined[name].size - 1, own[column][places]) for name, column in linked.history]
-    return [*told, linked.gaps(np.where(first, -1, order - order[places]))]
+    order, first = own[str(linked.order)], before < 0
+    told = [np.where(first, linked.joined[name].size - 1, own[column][before]) for name, column in linked.history]
+    return [*told, linked.gaps(np.where(first, -1, order[rows] - order[before]))]
 
 
 def _opened(source: Source, domain: Domain, options: ReadOptions) -> tuple[Reader, Coding]:

@@ -11,7 +11,7 @@ from .faults import (
     Rule as Rule,
     keeping as keeping,
 )
-from .persons import before_each as before_each, bounded as bounded
+from .persons import bounded as bounded, windows as windows
 from .places import files_of as files_of, open_place as open_place
 from .readers import Reader as Reader, open_table as open_table
 from .text_files import (

@@ -192,36 +192,45 @@ def bounded(keys: Keys, columns: Sequence[Codes | Ints], at_most: int) -> NDArra
     return rows
 
 
-def before_each(keys: Keys, columns: Sequence[Codes | Ints], order: Codes | Ints) -> NDArray[np.intp]:
-    """The place of the record before each one, of the same person.
+def windows(
+    keys: Keys, columns: Sequence[Codes | Ints], order: Codes | Ints, at_most: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows that are counted where records have an order: so many in a row of each person, and the row before each.
 
-    Records of a person with the same place in the order follow each other as if drawn at random, by the person and
-    their numbers in the order of their codes: what comes before a record depends on the person's records alone.
+    Of whoever has more the first of the row is drawn as if at random, by the person alone: so transitions are of
+    records that follow each other, and each person has a first record. Records of a person with the same place in the
+    order follow each other as if drawn too, by the person and their numbers in the order of their codes: which rows
+    count, and what comes before them, depends on the person's records alone.
 
     Args:
         keys: Persons whom the rows belong to, shape ``(n, 2)``.
         columns: Codes of the rows, each of shape ``(n,)``.
         order: The column by which records of one person are ordered.
+        at_most: Maximum records counted per person.
 
     Returns:
-        Shape ``(n,)``; -1 for the first record of each person.
+        Their places, increasing; and for each the place of the row before it, -1 for the first that counts.
 
     Example:
         >>> keys = np.array([[1, 1], [2, 2], [1, 1], [1, 1]], dtype=np.uint64)
-        >>> before_each(keys, [], np.array([5, 0, 3, 9]))
-        array([ 2, -1, -1,  0])
+        >>> windows(keys, [], np.array([5, 0, 3, 9]), 3)
+        (array([0, 1, 2, 3]), array([ 2, -1, -1,  0]))
+        >>> [len(part) for part in windows(keys, [], np.array([5, 0, 3, 9]), 2)]
+        [3, 3]
     """
     ordered = np.lexsort((*reversed(columns), keys[:, 1], keys[:, 0]))
     sizes = _sizes(keys[ordered])
+    numbers = _numbers(sizes)
     persons = np.repeat(np.arange(len(sizes)), sizes)
-    drawn = _mixed(_drawn(keys[ordered], _numbers(sizes)) + _GOLDEN)  # others than say which records are counted
-    places = np.lexsort((drawn, order[ordered], persons))
-    rows = ordered[places]
-    before = np.concatenate([[-1], rows[:-1]])[: len(rows)]
-    before[_numbers(sizes) == 0] = -1
-    found = np.empty(len(rows), dtype=np.intp)
-    found[rows] = before
-    return found
+    drawn = _drawn(keys[ordered], numbers)
+    rows = ordered[np.lexsort((_mixed(drawn + _GOLDEN), order[ordered], persons))]
+    spare = np.maximum(sizes - at_most, 0).astype(np.uint64)
+    starts = (_mixed(drawn[numbers == 0] + _GOLDEN + _GOLDEN) % (spare + np.uint64(1))).astype(np.intp)
+    places = numbers - starts[persons]
+    before = np.where(places == 0, -1, np.concatenate([[-1], rows[:-1]])[: len(rows)])
+    counted = (places >= 0) & (places < at_most)
+    found = np.argsort(rows[counted], kind="stable")
+    return rows[counted][found], before[counted][found]
 
 
 def _numbers(sizes: NDArray[np.intp]) -> NDArray[np.intp]:
