@@ -65,7 +65,7 @@ def stopped(model: Model, measurements: Sequence[Measurement], step: Step) -> fl
     Returns:
         The best length, in units of the usual one; 1 where nothing is noisy.
     """
-    tables = [measured for measured in measurements if not isinstance(measured.target, Moment | Parity)]
+    tables = [measured for measured in measurements if not isinstance(measured.target, (Moment, Parity))]
     noisy = [measured for measured in tables if 0.0 < measured.std < LOUDEST * model.total]
     if not noisy:
         return 1.0
