@@ -147,7 +147,7 @@ class Serving:
             ConfigError: The address is taken.
             StoreError: The store cannot be opened.
         """
-        from hedgerow.service.http import create_app, log_as_json
+        from hedgerow.service.http import Alerting, create_app, log_as_json
         from hedgerow.service.running import is_reachable, listen, run
         from hedgerow.service.sessions import SessionWorkers
 
@@ -165,6 +165,9 @@ class Serving:
             workers = stack.enter_context(closing(SessionWorkers(store, folder, register=register, sources=sources)))
             if self.demo:
                 self._register(store, workers)
+            if self.settings.alerts is not None:
+                stack.enter_context(closing(alerting := Alerting(store, self.settings.alerts)))
+                alerting.start()
             return run(
                 create_app(workers, store, self.settings),
                 listening,

@@ -138,11 +138,7 @@ class Oidc:
             ConfigError: One is not right.
         """
         for what, address in (("issuer", self.issuer), ("address", self.address)):
-            parts = urlsplit(address)
-            loopback = parts.hostname == "localhost" or (
-                (found := _address(parts.hostname or "")) is not None and found.is_loopback
-            )
-            if not parts.hostname or (parts.scheme != "https" and not (parts.scheme == "http" and loopback)):
+            if not _is_safe(address):
                 raise ConfigError(
                     f"the {what} {address!r} is not an address with https",
                     remedy="http is for this machine alone, to try it out",
@@ -213,6 +209,49 @@ def parts_named(text: str) -> dict[str, Part]:
 
 
 @dataclass(frozen=True)
+class AlertSettings:
+    """Thresholds that operators are told of, and where.
+
+    Attributes:
+        address: Address that alerts are sent to. SECRET: it may hold a key.
+        budget_left: Share of the budget of a data set; less that is left is told.
+        store_bytes: Size of the store; more is told. None for no limit.
+        seconds: Time between two looks.
+
+    Example:
+        >>> AlertSettings("http://chat.example.org/hook")
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: alerts are sent to an address with https
+          Remedy: http is for this machine alone
+    """
+
+    address: str = field(repr=False)
+    budget_left: float = 0.1
+    store_bytes: int | None = None
+    seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        """Check the address and the numbers.
+
+        Raises:
+            ConfigError: One is not right.
+        """
+        if not _is_safe(self.address):
+            raise ConfigError("alerts are sent to an address with https", remedy="http is for this machine alone")
+        if not 0.0 <= self.budget_left < 1.0 or not self.seconds > 0.0:
+            raise ConfigError("the share of a budget that is told of is between 0 and 1", remedy="for example 0.1")
+
+
+def _is_safe(address: str) -> bool:
+    """Whether an address of the web is spoken to with TLS, or is of this machine."""
+    parts = urlsplit(address)
+    found = _address(parts.hostname or "")
+    loopback = parts.hostname == "localhost" or (found is not None and found.is_loopback)
+    return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and loopback))
+
+
+@dataclass(frozen=True)
 class Settings:
     """Limits of a server.
 
@@ -228,6 +267,7 @@ class Settings:
         proxies: Proxies that are believed about the addresses of requests.
         oidc: Provider of identities that people sign in with; None for tokens alone.
         sources: Addresses of tables that are counted where they are, by name.
+        alerts: What operators are told by a webhook; None for nothing.
 
     Example:
         >>> Settings(Path("data")).largest_body
@@ -249,6 +289,7 @@ class Settings:
     proxies: Proxies = field(default_factory=Proxies)
     oidc: Oidc | None = None
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    alerts: AlertSettings | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers.

@@ -39,7 +39,7 @@ from hedgerow.service import (
     running,
 )
 from hedgerow.service.demo import demo
-from hedgerow.service.http import connections
+from hedgerow.service.http import Alerting, connections
 from tests.cli.conftest import Place
 from tests.service.http.half_open import closed, half_open, mixed
 from tests.service.http.test_over_sockets import answer_of, comes_true, head
@@ -314,6 +314,25 @@ def test_https_and_a_log_in_json(start: Start, tmp_path: Path) -> None:
     (line,) = [json.loads(each) for each in error.splitlines()]
     told_of = [line[name] for name in ("level", "request", "person", "method", "route", "status")]
     assert told_of == ["info", number, "custodian", "GET", "/v1/people", 200]
+
+
+def test_a_webhook_is_named_in_a_file(
+    place: Place, at_once: list[str], served: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(Alerting, "start", lambda alerting: begun.append(alerting._settings.address))
+    Path("hook").write_text("https://chat.example.org/hooks/k3y\n")
+    options = ("--alert-url-file", "hook", "--alert-budget", 0.25, "--alert-store", 5)
+    assert place.call("serve", "--port", 0, *options).exit_code == 0
+    settings = served[0]["settings"]
+    assert (settings.alerts.budget_left, settings.alerts.store_bytes) == (0.25, 5 * 2**20)
+    assert "k3y" not in repr(settings)
+    assert begun == ["https://chat.example.org/hooks/k3y"]
+    assert place.call("serve", "--port", 0).exit_code == 0
+    assert len(begun) == 1
+    Path("hook").write_text("http://chat.example.org/hooks/k3y")
+    refused = place.call("serve", "--port", 0, "--alert-url-file", "hook")
+    assert (refused.exit_code, "k3y" in refused.stderr, "https" in refused.stderr) == (1, False, True)
 
 
 def test_sources_are_named_in_a_file(place: Place, at_once: list[str], served: list[dict[str, Any]]) -> None:

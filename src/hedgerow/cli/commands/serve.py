@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy import Limit
     from hedgerow.service.http import ConnectionLimits
     from hedgerow.service.running import TlsFiles
-    from hedgerow.service.settings import Oidc
+    from hedgerow.service.settings import AlertSettings, Oidc
 
 STORE = "hedgerow.db"
 TABLES = "tables"
@@ -188,6 +188,36 @@ class _Limits(Options, panel="Limits", environment=True):
 
 
 @dataclass(frozen=True)
+class _Alerts(Options, panel="Alerts", environment=True):
+    """What operators are told by a webhook, when it begins and when it is over.
+
+    Attributes:
+        alert_url_file: File with the address that alerts are sent to, as JSON; it may hold a key.
+        alert_budget: Tell of data sets with a smaller share of their budget left.
+        alert_store: Tell of a store that takes more on its disk, in MiB.
+    """
+
+    alert_url_file: Annotated[Path | None, option(metavar="FILE")] = None
+    alert_budget: Annotated[float, option(metavar="SHARE", min=0.0, max=1.0)] = 0.1
+    alert_store: Annotated[int | None, option(metavar="MIB", min=1)] = None
+
+    @property
+    def told(self) -> AlertSettings | None:
+        """Thresholds and address; None if no address is named.
+
+        Raises:
+            ConfigError: The address cannot be read, or is not one.
+        """
+        from hedgerow.cli.serving import secret_in
+        from hedgerow.service.settings import AlertSettings
+
+        if self.alert_url_file is None:
+            return None
+        size = None if self.alert_store is None else self.alert_store * _MEBIBYTE
+        return AlertSettings(secret_in(self.alert_url_file), self.alert_budget, size)
+
+
+@dataclass(frozen=True)
 class _SignIn(Options, panel="Sign-in", environment=True):
     """A provider of identities that people sign in with, beside tokens.
 
@@ -271,6 +301,7 @@ def serve(
     registering: _Register,
     limits: _Limits,
     signing_in: _SignIn,
+    alerting: _Alerts,
     tokens: _Tokens,
     demo: Annotated[bool, option(help="Serve Adult (public data) from a temporary folder, to try it out.")] = False,
     output: Output,
@@ -315,6 +346,7 @@ def serve(
             proxies=Proxies.named(places.proxies),
             oidc=signing_in.provider,
             sources=sources_in(places.sources),
+            alerts=alerting.told,
         )
         stopped_by = Serving(
             output,

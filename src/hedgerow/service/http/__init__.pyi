@@ -1,3 +1,4 @@
+from .alerts import Alerting as Alerting
 from .app import create_app as create_app, description as description
 from .connections import BACKLOG as BACKLOG, ConnectionLimits as ConnectionLimits, Connections as Connections
 from .logs import log_as_json as log_as_json
