@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,15 @@ import hedgerow.simulation.errors as errors_module
 from hedgerow import MWEM, ApproxDP, PureDP, SeededNoise, Table, Workload, synthesize
 from hedgerow.algorithms import PositionTargets
 from hedgerow.arrays import Floats
-from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.domain import (
+    Binned,
+    Categorical,
+    Domain,
+    IntegerRange,
+    domain_from_mapping,
+    places_in,
+    possible_cells,
+)
 from hedgerow.models import Histogram, Model, Proximal, refit
 from hedgerow.privacy import Curator
 from hedgerow.queries import Conjunction, Marginal, Measurement, Moment, NoiseKind, answered
@@ -138,7 +147,7 @@ def check_wide() -> None:
 
 def check_few() -> None:
     """Columns of few numbers are told by their tables as they are."""
-    for top, told in ((6, 0), (7, 1)):
+    for top, told in ((6, 0), (7, 2)):
         domain = Domain([IntegerRange("a", 0, top)])
         table = Measurement(Marginal(domain, ("a",)), np.ones(top + 1), GAUSSIAN, 1.0)
         assert len(of_tables(Histogram(domain, 100.0), table)) == told
@@ -159,14 +168,25 @@ def test_limits_are_kept(check: Callable[[], None]) -> None:
     check()
 
 
-def test_columns_whose_moments_are_told_are_not_told_by_tables_and_those_of_groups_are() -> None:
+def check_shares() -> None:
+    """Moments that tables tell pull as much less than measured ones as their inverse variances are smaller."""
     domain = Domain([IntegerRange("age", 0, 20), IntegerRange("hours", 0, 9)])
     target = PositionTargets.of(domain, PureDP(1.0), "moments: hours by age")
-    noisy = [Measurement(each, np.zeros(each.size), GAUSSIAN, 1.0) for each in target]
-    told = moments_module.moments_told(domain, noisy, [("age", "hours")])
     table = Measurement(Marginal(domain, ("age", "hours")), np.ones(210), GAUSSIAN, 1.0)
-    beside = moments_module.beside_tables(Histogram(domain, 100.0), [table], told)
-    assert [each.target.scope for each in beside[len(told) :]] == [("age",)]
+    for std in (0.1, 1e3):
+        noisy = [Measurement(each, np.zeros(each.size), GAUSSIAN, std) for each in target]
+        told = moments_module.moments_told(domain, noisy, [("age", "hours")])
+        beside = moments_module.beside_tables(Histogram(domain, 210.0), [table], told)[len(told) :]
+        alone = of_tables(Histogram(domain, 210.0), table)
+        assert [each.target.scope for each in beside] == 2 * [("age",)] + 2 * [("hours",)]
+        assert [each.std for each in beside[:2]] == [each.std for each in alone[:2]]
+        for power, (each, usual) in enumerate(zip(beside[2:], alone[2:], strict=True), 1):
+            of_all = sum(one.std**2 for one in told if one.target.power == power) ** 0.5  # type: ignore[union-attr]
+            assert each.std == pytest.approx(usual.std * max(1.0, usual.std / of_all))
+
+
+def test_tables_pull_less_than_moments_that_were_measured() -> None:
+    check_shares()
 
 
 def check_stop() -> None:
@@ -190,6 +210,38 @@ def test_moments_do_not_say_where_a_fit_stops() -> None:
     check_stop()
 
 
+def check_long() -> None:
+    """Where it pays to fit tables for longer, moments stay behind: the hypothesis ends where tables alone lead it."""
+    domain = Domain([IntegerRange("a", 0, 99)])
+    counts = np.zeros(100)
+    counts[[3, 8, 15]] = 4000.0, 1000.0, 3000.0
+    weights, noise = np.arange(100.0) / 99.0 - 0.5, np.random.default_rng(2).normal(0.0, 20.0, 100)
+    table = Measurement(Marginal(domain, ("a",)), counts + noise, GAUSSIAN, 20.0)
+    moment = Measurement(
+        Moment.about("a", domain, ("a",), weights), np.array([weights @ counts + 400.0]), GAUSSIAN, 10.0
+    )
+    found = []
+    for told in ([table], [table, moment]):
+        model = Histogram(domain, 8000.0)
+        refit(model, told, Proximal(adapted=True))
+        found.append(float(np.vdot(weights, model.marginals([("a",)])[0]) - weights @ counts))
+    assert abs(found[0]) < 100.0
+    assert abs(found[1]) < 150.0
+
+
+def check_held_back() -> None:
+    """A moment that noise does not explain has no longer steps than others."""
+    domain = Domain([IntegerRange("a", 0, 9)])
+    weights = np.arange(10.0) / 9.0 - 0.5
+    moment = Measurement(Moment.about("a", domain, ("a",), weights), np.array([90.0]), GAUSSIAN, 8.0)
+    assert stopping_module.held_back(Histogram(domain, 200.0), [moment], np.ones(1)).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("check", [check_long, check_held_back])
+def test_moments_have_the_usual_length_at_most(check: Callable[[], None]) -> None:
+    check()
+
+
 def test_bins_without_positions_tell_no_moments() -> None:
     fine, _ = table_of(4)
     noisy = [each for each in measured(fine, 1.0, np.random.default_rng(0)) if each.target.form == "moments"]  # type: ignore[attr-defined]
@@ -204,8 +256,54 @@ def of_tables(model: Model, *tables: Measurement) -> list[Measurement]:
     return moments_module.beside_tables(model, tables, [])
 
 
-def test_means_of_columns_without_moments_come_from_all_tables() -> None:
-    """By inverse variances: the sum over a table of n groups has n times the noise."""
+def twin(noisy: list[Measurement], weights: Floats, total: float) -> tuple[float, float]:
+    """The estimate of least variance of a sum over ages, and its variance, by dense generalised least squares."""
+    rows, values, variances = [], [], []
+    for each in noisy:
+        scope, domain = each.target.scope, each.target.domain
+        possible = possible_cells(domain, scope)
+        cells = each.values.reshape(possible.shape) * possible  # type: ignore[union-attr]
+        name = next(name for name in scope if domain.base((name,)) == ("age",))
+        over = tuple(axis for axis, other in enumerate(scope) if other != name)
+        rows.append(np.eye(cells.shape[scope.index(name)])[places_in(domain, ("age",), (name,))].T)
+        values.append(cells.sum(axis=over))
+        variances.append(each.std**2 * possible.sum(axis=over))  # type: ignore[union-attr]
+    design, answers, spread = np.vstack(rows), np.concatenate(values), np.concatenate(variances)
+    start = np.full(len(weights), total / len(weights))
+    free = np.linalg.svd(np.ones((1, len(weights))))[2][1:].T  # all that keeps the sum
+    reach = design @ free
+    covariance = np.linalg.inv(reach.T @ (reach / spread[:, None]))
+    found = start + free @ covariance @ reach.T @ ((answers - design @ start) / spread)
+    return float(weights @ found), float(weights @ free @ covariance @ free.T @ weights)
+
+
+def check_levels() -> None:
+    """Tables over a column and its levels are put together by least squares; cells that cannot be have no noise."""
+    columns = {
+        "group": {"values": ["a", "b", "c"]},
+        "age": {"min": 0, "max": 99, "levels": [5, 20]},
+        "x": {"values": [1, 2]},
+    }
+    rng = np.random.default_rng(4)
+    for rules in ([], [{"impossible": "group = 'a' and age > 62"}]):
+        domain = domain_from_mapping({"attributes": columns, "constraints": rules})
+        targets = [("group", "age"), ("age",), ("x", "age.5"), ("group", "age.20")]
+        noisy = [
+            Measurement(target, rng.normal(20.0, 9.0, target.size), GAUSSIAN, std)
+            for target, std in zip([Marginal(domain, each) for each in targets], (3.0, 9.0, 5.0, 2.0), strict=True)
+        ]
+        first, second = of_tables(Histogram(domain, 400.0), *noisy)
+        for each in (first, second):
+            value, variance = twin(noisy, each.target.values(), 400.0)  # type: ignore[union-attr]
+            assert float(each.values[0]) == pytest.approx(value, rel=1e-6)
+            assert each.std**2 == pytest.approx(variance, rel=1e-6)
+
+
+def test_moments_that_tables_and_levels_tell_are_those_of_least_squares() -> None:
+    check_levels()
+
+
+def test_moments_that_tables_tell_spread_as_they_say() -> None:
     rng, found = np.random.default_rng(0), []
     counts = np.outer([100.0, 50.0, 20.0], np.linspace(5.0, 0.0, 21))
     for _ in range(400):
@@ -213,12 +311,26 @@ def test_means_of_columns_without_moments_come_from_all_tables() -> None:
             Marginal(DOMAIN, ("group", "age")), (counts + rng.normal(0.0, 3.0, counts.shape)).reshape(-1), GAUSSIAN, 3.0
         )
         alone = Measurement(Marginal(DOMAIN, ("age",)), counts.sum(axis=0) + rng.normal(0.0, 5.0, 21), GAUSSIAN, 5.0)
-        (mean,) = of_tables(Histogram(DOMAIN, 1000.0), both, alone)
-        found.append((float(mean.values[0]), mean.std))
-    values, stds = np.array(found).T
+        told = of_tables(Histogram(DOMAIN, float(counts.sum())), both, alone)
+        found.append([(float(each.values[0]), each.std) for each in told])
     middles = (np.arange(21) - 10.0) / 20.0
-    assert abs(values.mean() - counts.sum(axis=0) @ middles) < 4.0 * stds[0] / 20.0
-    assert abs(values.std() / stds[0] - 1.0) < 0.15
+    for power, weights in enumerate((middles, 2.0 * middles**2 - 0.5)):
+        values, stds = np.array(found)[:, power].T
+        assert abs(values.mean() - counts.sum(axis=0) @ weights) < 4.0 * stds[0] / 20.0
+        assert abs(values.std() / stds[0] - 1.0) < 0.15
+
+
+def check_nested() -> None:
+    """Tables of which each is the sums of the next finer one are fitted as they are."""
+    for scopes, told in (((("age",), ("age.5",)), 0), ((("age",),), 2), ((("group", "age"), ("age.5",)), 2)):
+        domain = Domain((GROUP, *LEVELS.attributes))
+        tables = [Marginal(domain, scope) for scope in scopes]
+        noisy = [Measurement(each, np.ones(each.size), GAUSSIAN, 1.0) for each in tables]
+        assert len(of_tables(Histogram(domain, 21.0), *noisy)) == told
+
+
+def test_tables_that_are_sums_of_each_other_tell_no_moments() -> None:
+    check_nested()
 
 
 def test_nothing_is_added_where_others_than_whole_tables_were_measured() -> None:
@@ -227,7 +339,7 @@ def test_nothing_is_added_where_others_than_whole_tables_were_measured() -> None
     fives = Marginal(LEVELS, ("age.5",))
     level = Measurement(fives, np.ones(fives.size), GAUSSIAN, 1.0)
     count = Measurement(Conjunction.where(DOMAIN, {"age": [3]}), np.ones(1), GAUSSIAN, 1.0)
-    assert len(of_tables(model, table)) == 1
+    assert len(of_tables(model, table)) == 2
     assert of_tables(model, table, count) == []
     assert of_tables(Histogram(LEVELS, 100.0), level) == []
     assert of_tables(model) == []
@@ -264,6 +376,22 @@ def _changed(name: str, value: object) -> Callable[[pytest.MonkeyPatch], None]:
     return lambda patched: patched.setattr(moments_module, name, value)
 
 
+def _columns_alone(patched: pytest.MonkeyPatch) -> None:
+    learn = moments_module._Sums.learn
+    patched.setattr(
+        moments_module._Sums, "learn", lambda sums, table, name: learn(sums, table, name) if "." not in name else None
+    )
+
+
+def _gone_on(patched: pytest.MonkeyPatch) -> None:
+    go_on = sys.modules[refit.__module__]._go_on  # type: ignore[attr-defined]
+
+    def on(rule: Proximal, model: Model, measurements: list[Measurement], so_far: float, length: float) -> None:
+        go_on(rule, model, measurements, min(so_far, 0.999), length)
+
+    patched.setattr("hedgerow.models.fit.refit._go_on", on)
+
+
 def _bins_are_points(domain: Domain, name: str) -> tuple[Floats, Floats]:
     middles, widths = IN_SPANS(domain, name)
     return middles, 0.0 * widths
@@ -296,6 +424,14 @@ MUTANTS = (
     Mutant("moments by group are fitted beyond 2^20 cells", _changed("_LARGEST", 1 << 21), check_groups),
     Mutant("moments by group are summed up below 2^20 cells", _changed("_LARGEST", 1 << 19), check_groups),
     Mutant("moments count in where a fit stops", _counted_in, check_stop),
+    Mutant("tables over levels tell nothing of the numbers below", _columns_alone, check_levels),
+    Mutant("cells that no record can be in have noise", _changed("possible_cells", lambda *_: None), check_levels),
+    Mutant("tables that are sums of each other tell moments", _changed("nested", lambda _: False), check_nested),
+    Mutant(
+        "tables pull as much as measured moments with less noise", _changed("_variances", lambda _: {}), check_shares
+    ),
+    Mutant("moments go on where a fit goes on", _gone_on, check_long),
+    Mutant("moments have longer steps where noise does not explain them", _counted_in, check_held_back),
 )
 
 

@@ -8,22 +8,22 @@ is unbiased. Everything is a function of noisy values.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique, Domain, Ordered
-from hedgerow.models import Model, ValueClasses
+from hedgerow.domain import Clique, Domain, Ordered, possible_cells
+from hedgerow.models import Model, ValueClasses, agreed, components, measured_levels, nested
 from hedgerow.queries import Marginal, Measurement, Moment, NoiseKind, Positions
 from hedgerow.release import Numbers, Release
 
 _FEWEST = 8
-"""Numbers or bins from which on the mean of a column is fitted where its moments were not measured."""
+"""Numbers or bins from which on the moments of a column are fitted that tables tell."""
 _NARROW = 1.0 / 16.0
-"""Widest bins, in spans of their column, of which squares are fitted: in wider ones records do not lie evenly."""
+"""Widest bins, in spans of their column, of which measured squares are fitted: in wider ones records are uneven."""
 _LARGEST = 1 << 20
 """Largest cells times groups up to which moments by group are fitted group by group."""
 
@@ -87,8 +87,7 @@ def _of_moments(
         factors = np.stack([widths, 4.0 * middles * widths])  # of a position in a bin, in both moments
         sums = sums - factors @ _by_group(inside, axis, len(widths))
         variances += inside.std**2 * np.square(factors).sum(axis=1, keepdims=True)
-    weights = np.zeros((2, domain.shape_of((target.column,))[0]))
-    weights[:, : len(middles)] = middles, 2.0 * (np.square(middles) + np.square(widths) / 12.0) - 0.5
+    weights = _padded(domain, target.column, _weights(middles, widths))
     cells = math.prod(groups) ** 2 * weights.shape[1]
     if cells > _LARGEST or not any(each.issuperset(scope) for each in held):
         sums, variances = sums.sum(axis=1, keepdims=True), sums.shape[1] * variances
@@ -98,7 +97,7 @@ def _of_moments(
         chosen = np.zeros(groups)
         chosen.reshape(-1)[group] = 1.0
         table = np.moveaxis(np.multiply.outer(weights[moment], chosen), 0, axis)
-        query = Moment.about(target.column, domain, scope, table)
+        query = Moment.about(target.column, domain, scope, table, moment + 1)
         yield _measured(query, float(sums[moment, group]), float(variances[moment, 0]))
 
 
@@ -116,15 +115,26 @@ def _in_spans(domain: Domain, name: str) -> tuple[Floats, Floats]:
     return middles, (numbers.high - numbers.low) / span
 
 
+def _weights(middles: Floats, widths: Floats) -> Floats:
+    """What a record of each number or bin adds to both moments, shape ``(2, numbers)``."""
+    return np.stack([middles, 2.0 * (np.square(middles) + np.square(widths) / 12.0) - 0.5])
+
+
+def _padded(domain: Domain, name: str, weights: Floats) -> Floats:
+    """Weights of the numbers of a column along the last axis, and 0 for its other codes."""
+    size = domain.shape_of((name,))[0]
+    return np.pad(weights, [(0, 0)] * (weights.ndim - 1) + [(0, size - weights.shape[-1])])
+
+
 def _measured(target: Moment, value: float, variance: float) -> Measurement:
     return Measurement(target, np.array([value]), NoiseKind.GAUSSIAN, math.sqrt(variance))
 
 
 def beside_tables(model: Model, tables: Sequence[Measurement], told: Sequence[Measurement]) -> list[Measurement]:
-    """What a hypothesis is fitted to beside tables: moments, and means that the tables tell of other columns.
+    """What a hypothesis is fitted to beside tables: measured moments, and those that all tables together tell.
 
-    Nothing is added where others than whole tables over attributes were measured, or where a hypothesis has classes of
-    values.
+    Nothing is added where others than whole tables were measured, or where a hypothesis has classes of values. Tables
+    tell nothing of columns whose tables are each the sums of the next finer one: their fits keep empty cells empty.
 
     Args:
         model: The hypothesis.
@@ -136,63 +146,102 @@ def beside_tables(model: Model, tables: Sequence[Measurement], told: Sequence[Me
         >>> from hedgerow.models.dense import Histogram
         >>> domain = Domain([IntegerRange("a", 0, 8)])
         >>> noisy = Measurement(Marginal(domain, ("a",)), np.arange(9.0), NoiseKind.GAUSSIAN, 1.0)
-        >>> mean, = beside_tables(Histogram(domain, 36.0), [noisy], [])
+        >>> mean, _ = beside_tables(Histogram(domain, 36.0), [noisy], [])
         >>> mean.values, round(mean.std, 3)
         (array([7.5]), 0.968)
     """
-    domain = model.domain
     whole = [each.target for each in tables if isinstance(each.target, Marginal) and each.target.within is None]
     if isinstance(model, ValueClasses) or len(whole) < len(tables) or not tables:
         return []
-    if any(domain.base(target.scope) != target.scope for target in whole):
-        return []
-    measured = {cast("Moment", each.target).column for each in told}
-    means = {column.name: _Mean.of(domain, column.name) for column in domain.columns if column.name not in measured}
-    for each in tables:
-        for name in each.target.scope:
-            if (mean := means.get(name)) is not None and each.std > 0.0:
-                mean.learn(each)
-    return [*told, *(mean.told() for mean in means.values() if mean is not None and mean.precision)]
+    domain, measured = model.domain, _variances(told)
+    bases = [domain.base(each.target.scope) for each in tables]
+    found = list(told)
+    for group in components(domain, bases):
+        inside = [each for each, base in zip(tables, bases, strict=True) if base and base[0] in group]
+        if not (measured_levels(inside) or nested(inside)):
+            found += _by_tables(model, inside, measured)
+    return found
 
 
-@dataclass
-class _Mean:
-    """The sum of the numbers of a column, as tables tell it, by inverse variances.
+def _variances(told: Iterable[Measurement]) -> dict[tuple[str, int], float]:
+    """Variances of measured moments over all records, by column and power; of several vectors the least."""
+    found: dict[tuple[str, int], dict[Clique, float]] = {}
+    for each in told:
+        target = cast("Moment", each.target)
+        of = found.setdefault((target.column, target.power), {})
+        of[target.scope] = of.get(target.scope, 0.0) + each.std**2
+    return {moment: min(of.values()) for moment, of in found.items()}
+
+
+def _by_tables(
+    model: Model, tables: Sequence[Measurement], measured: Mapping[tuple[str, int], float]
+) -> Iterator[Measurement]:
+    """The moments that tables tell, of columns of enough numbers."""
+    domain = model.domain
+    columns = {each.name: _Sums(domain, each.name) for each in domain.columns if isinstance(domain[each.name], Ordered)}
+    for table in tables if columns else ():
+        for name in table.target.scope:
+            base = domain.base((name,))
+            if len(base) == 1 and base[0] in columns and table.std > 0.0:
+                columns[base[0]].learn(table, name)
+    for column, sums in columns.items():
+        middles, widths = _in_spans(domain, column)
+        if len(middles) < _FEWEST or (column,) not in sums.levels:
+            continue
+        for power, weights in enumerate(_weights(middles, widths), 1):
+            query = Moment.about(column, domain, (column,), _padded(domain, column, weights), power)
+            value, variance = sums.told(query.values(), model.total)
+            of_all = measured.get((column, power), variance)
+            yield _measured(query, value, variance * max(1.0, variance / of_all))
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What tables tell of the counts of a column and of its levels.
 
     Attributes:
         domain: The domain.
-        name: The column.
-        middles: Its numbers, or the middles of its bins, away from its own middle, in spans.
-        value: Sum of what tables tell, each times its precision.
-        precision: Sum of the precisions.
+        column: The column.
+        levels: For the column, and for each level of it that a table is over, counts times their precisions, and the
+            precisions, which are 0 where no record can be.
     """
 
     domain: Domain
-    name: str
-    middles: Floats
-    value: float = 0.0
-    precision: float = 0.0
+    column: str
+    levels: dict[Clique, tuple[Floats, Floats]] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, domain: Domain, name: str) -> _Mean | None:
-        """Before any table; None for a column of no numbers, or of few."""
-        if not isinstance(domain[name], Ordered):
-            return None
-        middles, _ = _in_spans(domain, name)
-        return cls(domain, name, middles) if len(middles) >= _FEWEST else None
+    def learn(self, table: Measurement, name: str) -> None:
+        """Take in a noisy table over the column, or a level of it, and others.
 
-    def learn(self, table: Measurement) -> None:
-        """Take in a noisy table over the column and others."""
-        scope, size = table.target.scope, len(self.middles)
-        shape = self.domain.shape_of(scope)
-        counts = np.moveaxis(table.values.reshape(shape), scope.index(self.name), 0)[:size].reshape(size, -1)
-        precision = 1.0 / (float(self.middles @ self.middles) * counts.shape[1] * table.std**2)
-        self.value += precision * float(self.middles @ counts.sum(axis=1))
-        self.precision += precision
+        Args:
+            table: The table.
+            name: The column or level.
+        """
+        scope = table.target.scope
+        shape, axis = self.domain.shape_of(scope), scope.index(name)
+        possible = possible_cells(self.domain, scope) if self.domain.constraints else None
+        held = np.ones(shape) if possible is None else possible.astype(np.float64)
+        counts, cells = (
+            np.moveaxis(each, axis, 0).reshape(shape[axis], -1).sum(axis=1)
+            for each in (held * table.values.reshape(shape), held)
+        )
+        precisions = np.divide(table.std**-2.0, cells, out=np.zeros_like(cells), where=cells > 0.0)
+        before, known = self.levels.get((name,), (0.0, 0.0))
+        self.levels[(name,)] = np.asarray(before + precisions * counts), np.asarray(known + precisions)
 
-    def told(self) -> Measurement:
-        """What all tables say."""
-        weights = np.zeros(self.domain.shape_of((self.name,)))
-        weights[: len(self.middles)] = self.middles
-        query = Moment.about(self.name, self.domain, (self.name,), weights)
-        return _measured(query, self.value / self.precision, 1.0 / self.precision)
+    def told(self, weights: Floats, total: float) -> tuple[float, float]:
+        """The estimate of least variance of a weighted sum of the counts, and its variance.
+
+        Args:
+            weights: Weights of the codes of the column.
+            total: Number of records, taken as known.
+        """
+        scopes = list(self.levels)
+        spreads = [np.divide(1.0, p, out=np.zeros_like(p), where=p > 0.0) / total**2 for _, p in self.levels.values()]
+        noisy = [total * v * counts for (counts, _), v in zip(self.levels.values(), spreads, strict=True)]
+        finest, nothing = scopes.index((self.column,)), [np.zeros_like(each) for each in noisy]
+        moved = [weights * spreads[place] if place == finest else each for place, each in enumerate(nothing)]
+        found, start, along = (
+            float(weights @ agreed(self.domain, scopes, tables, spreads)[finest]) for tables in (noisy, nothing, moved)
+        )
+        return total * found, total**2 * max(along - start, 0.0)

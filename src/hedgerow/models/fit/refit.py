@@ -204,8 +204,14 @@ def _cells(model: Model) -> float:
 
 
 def _go_on(rule: Proximal, model: Model, measurements: Sequence[Measurement], so_far: float, length: float) -> None:
-    """Fit anew, or from one length of the rule to another."""
+    """Fit anew, or from one length of the rule to another; moments have the usual length at most.
+
+    Where it pays to go on, tables tell all of a column. Moments have the noise of its empty cells, of which a fit
+    without negative counts has little.
+    """
     longer = replace(rule, c=length * rule.c)
+    if so_far >= 1.0:
+        measurements = [each for each in measurements if not isinstance(each.target, Moment)]
     _fit(model, measurements, Onward(longer, so_far * rule.c) if so_far else longer)
 
 
@@ -266,7 +272,7 @@ def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule
     """Fit nested tables that nothing connects to others, from the model as it is; returns the other measurements.
 
     Beside blocks of several attributes there may be tables of these alone. They are fitted first, and spread records
-    inside the blocks.
+    inside the blocks. Moments are left: the hypothesis is moved towards them from what the tables make of it.
     """
     if isinstance(rule, Sweeps | Resumed) or not any(_is_level(measured) for measured in measurements):
         return _without_blocks(measurements)
@@ -278,8 +284,9 @@ def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule
     fit = Nested(_NESTED * rule.c)
     fit = replace(fit, steps=2) if isinstance(rule, Onward) else fit
     left = list(range(len(measurements)))
+    tables = [place for place in left if not isinstance(measurements[place].target, Moment)]
     for group in components(domain, connected):
-        inside = [place for place in left if bases[place] and bases[place][0] in group]
+        inside = [place for place in tables if bases[place] and bases[place][0] in group]
         several = [place for place in inside if len(bases[place]) > 1]
         blocks = any(isinstance(measurements[place].target, Blocks) for place in several)
         known = [measurements[place] for place in (several if blocks else inside)]

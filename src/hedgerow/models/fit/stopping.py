@@ -175,10 +175,15 @@ def held_back(model: Model, measurements: Sequence[Measurement], lengths: Floats
         lengths: Lengths of their fits, shape ``(measurements,)``.
 
     Returns:
-        Shape ``(measurements,)``; 1 for marginals, for answers without noise, and where noise explains the distance.
+        Shape ``(measurements,)``; 1 for marginals and moments, for answers without noise, and where noise explains the
+        distance.
     """
     factors = np.ones(len(measurements))
-    single = [i for i, m in enumerate(measurements) if isinstance(m.target, LinearQuery) and m.std > 0.0]
+    single = [
+        place
+        for place, each in enumerate(measurements)
+        if isinstance(each.target, LinearQuery) and not isinstance(each.target, Moment) and each.std > 0.0
+    ]
     answers = answered([measurements[i].target for i in single], model)
     for i, answer in zip(single, answers, strict=True):
         missing = _missing(model, measurements[i], float(answer[0]) / model.total)

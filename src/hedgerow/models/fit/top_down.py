@@ -27,7 +27,7 @@ from hedgerow.models.core import Model
 from hedgerow.models.core.steps import FLOOR
 from hedgerow.models.fit.chains import sums_of
 from hedgerow.models.fit.top_down_kernels import children_of, dispersion, spread
-from hedgerow.queries import Marginal, Measurement
+from hedgerow.queries import Marginal, Measurement, Moment
 from hedgerow.system import in_slices, usable_cores
 
 _LEAST = 1e-9
@@ -124,12 +124,13 @@ def measured_levels(measurements: Sequence[Measurement]) -> list[Clique]:
     """The levels of measurements that are whole tables with levels, see `levels_of`; none if they are not.
 
     Args:
-        measurements: Measurements over one domain.
+        measurements: Measurements over one domain; moments beside tables do not matter.
     """
-    if not all(isinstance(each.target, Marginal) and each.target.within is None for each in measurements):
+    tables = [each.target for each in measurements if not isinstance(each.target, Moment)]
+    if not all(isinstance(table, Marginal) and table.within is None for table in tables):
         return []
-    scopes = dict.fromkeys(each.target.scope for each in measurements)
-    return levels_of(measurements[0].target.domain, scopes) if len(scopes) > 1 else []
+    scopes = dict.fromkeys(table.scope for table in tables)
+    return levels_of(tables[0].domain, scopes) if len(scopes) > 1 else []
 
 
 def fit_top_down(model: Model, measurements: Sequence[Measurement], levels: Sequence[Clique]) -> None:

@@ -470,6 +470,7 @@ class Moment(Explicit):
 
     Attributes:
         column: The column; others of the scope say of which group.
+        power: 1 for the numbers, 2 for their squares.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange
@@ -478,9 +479,10 @@ class Moment(Explicit):
     """
 
     column: str = ""
+    power: int = 1
 
     @classmethod
-    def about(cls, column: str, domain: Domain, scope: Iterable[str], vector: ArrayLike) -> Self:
+    def about(cls, column: str, domain: Domain, scope: Iterable[str], vector: ArrayLike, power: int = 1) -> Self:
         """The moment of a column; see `Explicit.of` for the others.
 
         Args:
@@ -488,8 +490,9 @@ class Moment(Explicit):
             domain: The domain.
             scope: The column, and those that say of which group.
             vector: Weights, shape ``shape_of(scope)`` or flat.
+            power: 1 for the numbers, 2 for their squares.
         """
-        return replace(cls.of(domain, scope, vector, f"moments of {column}"), column=column)
+        return replace(cls.of(domain, scope, vector, f"moments of {column}"), column=column, power=power)
 
 
 @dataclass(frozen=True, eq=False)
