@@ -335,8 +335,8 @@ def test_odds_are_as_good_as_the_guarantee(release: Release) -> None:
 
 
 def test_columns_of_noise_and_warnings_are_named() -> None:
-    domain = Domain((IntegerRange("x", 0, 99), Binned("pay", (0, 10, 20, 1000))))
-    table = Table(domain, [np.arange(300) % 100, np.zeros(300, dtype=int)])
+    domain = Domain((IntegerRange("x", 0, 299), Binned("pay", (0, 10, 20, 1000))))
+    table = Table(domain, [np.arange(900) % 300, np.zeros(900, dtype=int)])
     release = MWEM(rounds=2).run(table, Workload.marginals(domain, 1), PureDP(0.2), noise=SeededNoise(0))
     words = told(release)
     assert "Noise for the most part: x" in words

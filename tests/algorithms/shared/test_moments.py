@@ -369,7 +369,7 @@ def _without_moments(patched: pytest.MonkeyPatch) -> None:
 
 
 def _counted_in(patched: pytest.MonkeyPatch) -> None:
-    patched.setattr(stopping_module, "Moment", ())
+    patched.setattr(stopping_module, "Moment", type("Nothing", (), {}))
 
 
 def _changed(name: str, value: object) -> Callable[[pytest.MonkeyPatch], None]:
