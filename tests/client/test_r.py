@@ -16,7 +16,7 @@ import pytest
 from tests.service.serving import Server, serving
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "guide" / "r.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guide" / "asking-from-r.md").read_text(encoding="utf-8")
 TABLE = "sex,age\n" + "".join(f"{'Male' if i % 3 else 'Female'},{i % 60}\n" for i in range(3000))
 DOMAIN = {"sex": ["Female", "Male"], "age": {"min": 0, "max": 99}}
 Run = Callable[[str], Any]
