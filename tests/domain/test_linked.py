@@ -62,6 +62,15 @@ def test_what_is_said_of_the_files_is_kept() -> None:
     assert linked(children=Domain(PEOPLE.attributes, draft=True)).joined.draft
 
 
+def test_listed_values_order_children_as_they_are_listed() -> None:
+    """Roles of a household: gaps are steps of the list, and children of one role follow each other at 0."""
+    roles = Categorical("role", ["head", "spouse", "child"])
+    found = linked(children=Domain([roles, *PEOPLE]), order="role")
+    assert found.joined["gap"].labels == ("0", "1", "2", "none")
+    assert "previous.role" not in found.joined.names
+    assert found.gaps(np.array([-1, 0, 2])).tolist() == [3, 0, 2]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -71,9 +80,9 @@ def test_what_is_said_of_the_files_is_kept() -> None:
         ({"key": "age"}, "the key 'age' is declared"),
         ({"number": "age"}, "there is a column 'age' already"),
         ({"number": "home"}, "there is a column 'home' already"),
-        ({"order": "rooms"}, "no column 'rooms' of numbers or dates"),
-        ({"order": "who"}, "no column 'who' of numbers or dates"),
-        ({"order": "sex", "children": Domain([Categorical("sex", "FM")])}, "no column 'sex' of numbers or dates"),
+        ({"order": "rooms"}, "no column 'rooms' that is never missing"),
+        ({"order": "who"}, "no column 'who' that is never missing"),
+        ({"order": "sex", "children": Domain([Categorical("sex", "FM", other="?")])}, "no column 'sex' that is never"),
         ({"order": "t", "children": Domain([IntegerRange("t", 0, 9, missing="?")])}, "that is never missing"),
         ({"order": "age", "children": Domain([*PEOPLE, IntegerRange("gap", 0, 1)])}, "the column 'gap' has the name"),
         ({"children": HOMES}, "the children have no column of their own"),

@@ -80,12 +80,13 @@ class Linked:
             key: Column that links the tables.
             at_most: Most children of one parent that are counted, at least 1.
             number: Name for the number of children.
-            order: Column of the children, of numbers or dates, by which those of one parent are ordered.
+            order: Column of the children, of numbers, dates or listed values, by which those of one parent are
+                ordered; the values as they are listed.
 
         Raises:
             DomainError: The bound is below 1, a name is taken, the children have no column of their own or one that
                 follows from their parents', a column of both tables is not declared alike, some parents can have no
-                child by the rules between the tables, or the order is no column of numbers or dates without gaps.
+                child by the rules between the tables, or the order is no column of the children or can be missing.
         """
         if isinstance(at_most, bool) or not isinstance(at_most, int) or at_most < 1:
             raise DomainError(f"at most {at_most!r} children of one parent", remedy="give a number from 1 on")
@@ -189,13 +190,13 @@ def _before(parents: Domain, children: Domain, order: str) -> Iterator[Attribute
     """The attributes of a child before, each with a last code for none, and the gap.
 
     Raises:
-        DomainError: The order is no column of numbers or dates that is never missing, or a name is taken.
+        DomainError: The order is no column of the children that is never missing, or a name is taken.
     """
     own = [attribute for attribute in children if attribute.name not in parents]
     of_order = next((attribute for attribute in own if attribute.name == order), None)
-    if not isinstance(of_order, IntegerRange | Binned) or of_order.size > of_order.ordinary:
-        message = f"children have no column {order!r} of numbers or dates that is never missing, which orders them"
-        raise DomainError(message, remedy="order them by a column of the children's domain file with 'min' and 'max'")
+    if of_order is None or not 1 < of_order.size == of_order.ordinary:
+        message = f"children have no column {order!r} that is never missing, which orders them"
+        raise DomainError(message, remedy="order them by a column with 'min' and 'max', or with listed values alone")
     for name in (*parents.names, *children.names):
         if name == GAP or name.startswith(_PREVIOUS):
             message = f"the column {name!r} has the name of what is said of the child before"

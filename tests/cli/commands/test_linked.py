@@ -74,7 +74,7 @@ def test_children_with_an_order_are_drawn_one_after_the_other(linked: Place) -> 
     assert linked.call("ask", linked / "p.release", "gap = 1 and previous.b = 0").exit_code in (0, 2)
     result = synth(linked, "--order", "who", "--force")
     assert result.exit_code == 1
-    assert "no column 'who' of numbers or dates" in result.stderr
+    assert "no column 'who' that is never missing" in result.stderr
 
 
 RULED = {

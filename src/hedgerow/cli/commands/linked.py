@@ -41,9 +41,9 @@ class _Tables(Options, panel="Table"):
         children_domain: Domain file of the children's columns. Rules between both tables are stated here, where the
             parents' columns that they name are declared again.
         number: Name for the number of children in questions.
-        order: Column of the children, of numbers or dates, by which those of one parent are ordered. The columns of the
-            child before are then known of each child (as 'previous.NAME', and the steps between as 'gap'), and
-            synthetic children are drawn one after the other.
+        order: Column of the children, of numbers, dates or listed values (as they are listed), by which those of one
+            parent are ordered. The columns of the child before are then known of each child (as 'previous.NAME', and
+            the steps between as 'gap'), and synthetic children are drawn one after the other.
         violations: Records that break a rule of the domain (a constraint, or the table of a derived column): refuse the
             table, or drop them one by one. The number dropped is private and never reported.
     """
