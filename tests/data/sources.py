@@ -14,6 +14,7 @@ import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet
 
+from hedgerow.data.reading import databases
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange, OpenDomain, domain_from_mapping
 from hedgerow.errors import CountColumnError, MissingValueError, OutOfRangeError, UnknownValueError
 
@@ -406,3 +407,21 @@ def spoiled(column: str, value: object, rows: tuple[int, ...], table: pa.Table |
         cells[row] = value
     place = table.column_names.index(column)
     return table.set_column(place, column, pa.array(cells, table.schema.field(column).type))
+
+
+def passes_of_databases(monkeypatch: Any) -> list[str]:
+    """What databases are asked from now on: all rows, or groups."""
+    made: list[str] = []
+
+    def watched(name: str, kind: str) -> Callable[..., Any]:
+        inner = getattr(databases, name)
+
+        def asked(*given: Any) -> Any:
+            made.append(kind)
+            return inner(*given)
+
+        return asked
+
+    for name, kind in (("_selected", "rows"), ("_grouping", "groups")):
+        monkeypatch.setattr(databases, name, watched(name, kind))
+    return made

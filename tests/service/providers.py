@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from hedgerow.service.settings import Oidc, parts_named
+from hedgerow.service import Oidc, parts_named
 
 ROLES = "office=custodian, staff=analyst:survey, guests=analyst:elsewhere, all=analyst:all"
 ADDRESS = "http://127.0.0.1:8000/"

@@ -1,5 +1,6 @@
 from .demo import FILE as FILE, registration as registration
 from .http import (
+    Alerting as Alerting,
     ConnectionLimits as ConnectionLimits,
     Connections as Connections,
     create_app as create_app,
@@ -29,7 +30,13 @@ from .sessions import (
 from .sessions.repository import SessionRepository as SessionRepository
 from .sessions.tables import read_private as read_private
 from .sessions.worker import SessionWorker as SessionWorker
-from .settings import Proxies as Proxies, Settings as Settings
+from .settings import (
+    AlertSettings as AlertSettings,
+    Oidc as Oidc,
+    Proxies as Proxies,
+    Settings as Settings,
+    parts_named as parts_named,
+)
 from .store import (
     Anchor as Anchor,
     Charge as Charge,

@@ -13,7 +13,6 @@ import pyarrow.parquet
 import pytest
 
 import hedgerow
-from hedgerow.data.reading import databases
 from hedgerow.domain import Domain, domain_from_mapping
 from hedgerow.errors import DataError
 from hedgerow.queries import parse_predicate

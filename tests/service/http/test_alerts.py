@@ -15,8 +15,7 @@ import pytest
 import yaml
 
 from hedgerow.errors import ConfigError, StoreError
-from hedgerow.service.http import Alerting
-from hedgerow.service.settings import AlertSettings
+from hedgerow.service import Alerting, AlertSettings
 from tests.service.api import Api, api, registration
 
 RULES = Path(__file__).parents[3] / "deploy" / "prometheus" / "hedgerow.rules.yaml"

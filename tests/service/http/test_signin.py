@@ -15,7 +15,7 @@ from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
 from hedgerow.errors import ConfigError
-from hedgerow.service.settings import parts_named
+from hedgerow.service import parts_named
 from tests.service.api import Api, api
 from tests.service.providers import ADDRESS, account, oidc, provider
 

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from hedgerow.data.reading import databases
+from tests.data.sources import passes_of_databases
 from tests.service.api import Api, api, registration, write_table
 
 ASKED = [
@@ -23,20 +23,7 @@ ASKED = [
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What DuckDB is asked: all rows, or groups."""
-    made: list[str] = []
-    rows, groups = databases._selected, databases._grouping
-
-    def selected(*given: Any) -> Any:
-        made.append("rows")
-        return rows(*given)
-
-    def grouping(*given: Any) -> str:
-        made.append("groups")
-        return groups(*given)
-
-    monkeypatch.setattr(databases, "_selected", selected)
-    monkeypatch.setattr(databases, "_grouping", grouping)
-    return made
+    return passes_of_databases(monkeypatch)
 
 
 @pytest.fixture
