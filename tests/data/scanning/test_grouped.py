@@ -16,6 +16,7 @@ import hedgerow
 from hedgerow.domain import Domain, domain_from_mapping
 from hedgerow.errors import DataError
 from hedgerow.queries import parse_predicate
+from tests.data.sources import databases
 
 DOMAIN = domain_from_mapping(
     {
