@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, timedelta
+from itertools import product
 from pathlib import Path
 
 import duckdb
@@ -37,7 +38,7 @@ GUIDES = (
 )
 FOLLOWED = {
     *(*FIRST, *RELEASES, "analyst.md", "researcher.md"),
-    *(f"cases/{name}.md" for name in ("acs", "hospital", "weeks")),
+    *(f"cases/{name}.md" for name in ("acs", "hospital", "office", "weeks")),
     *(f"guide/{name}.md" for name in GUIDES),
     "evaluation.md",
 }
@@ -248,6 +249,22 @@ def test_the_case_of_a_survey(tmp_path: Path) -> None:
     assert len(csv_of(tmp_path / "persons.csv")) == pytest.approx(7634, rel=0.05)
     assert "not private" in (tmp_path / "persons-judged.html").read_text(encoding="utf-8").lower()
     assert "epsilon = 1 " in (tmp_path / "persons.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_case_of_an_office(tmp_path: Path) -> None:
+    follow(steps("cases/office.md"), tmp_path)
+    totals = {row["area.4"]: int(row["count"]) for row in csv_of(tmp_path / "counties.csv")}
+    assert Counter(row["area"][:4] for row in csv_of(tmp_path / "synthetic.csv")) == totals
+    release = hedgerow.Release.load(tmp_path / "synthetic.release")
+    assert [verdict.outcome for verdict in release.verdicts] == ["held"] * 3
+    people, races = csv_of(tmp_path / "persons.csv"), ("a", "b", "c", "d")
+    true = Counter((row["area"][:2], row["race"]) for row in people)
+    for state, race in product(("00", "01", "02", "03"), races):
+        answer = release.answer(f"area.2 = '{state}' and race = '{race}'", 0.9999)
+        assert answer.low is not None
+        assert answer.high is not None
+        assert answer.low <= true[state, race] <= answer.high
 
 
 @pytest.mark.slow

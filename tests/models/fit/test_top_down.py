@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, IntegerRange, KnownTable, edge_level, impossible, places_in, width_level
 from hedgerow.models import Histogram, Markov, Model, Proximal, fit_top_down, levels_of, measured_levels, rake, refit
-from hedgerow.models.fit.top_down_kernels import children_of, dispersion, spread
+from hedgerow.models.fit.top_down_kernels import children_of, dispersion, spread, subtrees
 from hedgerow.queries import Marginal, Measurement, NoiseKind
 from tests.examples import examples
 from tests.privacy.mutants import Mutant, killed
@@ -116,6 +116,40 @@ def test_counts_are_those_of_a_distribution_and_coarse_tables_come_out_well(
             scope = domain.clique(names)
             exact = np.bincount(places_in(domain, domain.names, scope).reshape(-1), people(domain))
             assert np.abs(model.marginals([scope])[0].reshape(-1) - exact).mean() < 1.6 * scale
+
+
+@settings(max_examples=examples(200))
+@given(st.lists(st.integers(0, 7), min_size=1, max_size=30), st.integers(1, 9))
+def test_a_list_of_children_is_cut_where_no_parent_has_children_on_both_sides(parents: list[int], least: int) -> None:
+    ends = subtrees(np.array(parents), 8, least).tolist()
+    assert ends[-1] == len(parents)
+    cuts = [end for end in range(1, len(parents)) if not set(parents[:end]) & set(parents[end:])]
+    expected, start = list[int](), 0
+    for end in cuts:
+        if end - start >= least:
+            expected.append(end)
+            start = end
+    assert ends[:-1] == expected
+
+
+def one_subtree_after_another(domain: Domain) -> None:
+    """Divided in many parts, counts are those of one division, to the last bit, and nothing measured is changed."""
+    noisy, tables = measured(domain, EVERY), []
+    kept = [each.values.copy() for each in noisy]
+    for most in (1, 7, 2**40):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("hedgerow.models.fit.top_down._SUBTREES", most)
+            model = Histogram(domain, TOTAL)
+            fitted(model, noisy)
+            tables.append(model.marginals([domain.names])[0])
+    assert (tables[0] == tables[2]).all()
+    assert (tables[1] == tables[2]).all()
+    assert all((each.values == before).all() for each, before in zip(noisy, kept, strict=True))
+
+
+@pytest.mark.parametrize("domain", [PLAIN, RULED], ids=["plain", "ruled"])
+def test_one_subtree_is_divided_after_another(domain: Domain) -> None:
+    one_subtree_after_another(domain)
 
 
 def fitted(model: Model, noisy: list[Measurement]) -> None:

@@ -18,6 +18,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from hedgerow.domain import Clique, Domain, places_in
 from hedgerow.models.core import Model
 from hedgerow.models.core.steps import FLOOR
 from hedgerow.models.fit.chains import sums_of
-from hedgerow.models.fit.top_down_kernels import children_of, dispersion, spread
+from hedgerow.models.fit.top_down_kernels import children_of, dispersion, spread, subtrees
 from hedgerow.queries import Marginal, Measurement, Moment
 from hedgerow.system import in_slices, usable_cores
 
@@ -34,6 +35,8 @@ _LEAST = 1e-9
 """Least variance of a noisy count, which is divided by."""
 _MANY = 2**16
 """Children of all parents from which on they are divided side by side."""
+_SUBTREES = 2**18
+"""Children that are divided at a time, or those of one parent, or of parents that lie between each other."""
 _EXACT, _NEAR, _SWEEPS = 1e-2, 1e-2, 50
 """Largest variance of a count that is known without noise, and distance from it in records that is near enough, or else
 so many times of proportional fitting; what is left of it is small beside the noise of coarser counts."""
@@ -77,7 +80,10 @@ class _Counts:
         mine = self.summed(places, len(sums.values))
         missing = mine.averaged(sums).values - mine.values
         each = np.divide(missing, mine.variances, out=np.zeros_like(missing), where=mine.variances > 0.0)
-        return _Counts(np.asarray(self.values + self.variances * each[places]), self.variances)
+        moved = each[places]
+        moved *= self.variances
+        moved += self.values
+        return _Counts(moved, self.variances)
 
 
 def levels_of(domain: Domain, scopes: Collection[Clique]) -> list[Clique]:
@@ -163,13 +169,17 @@ def fit_top_down(model: Model, measurements: Sequence[Measurement], levels: Sequ
     counts, parents = np.array([model.total]), np.array([masses.sum()])
     for level, told in enumerate(_told(tree, measurements)):
         held = tree.summed(masses, level)
-        means = held * np.divide(counts, parents, out=np.zeros_like(counts), where=parents > 0.0)[tree.up(level)]
-        for names, noisy in told:
-            means = tree.corrected(level, names, noisy, means, counts)
+        means = held.copy()
+        _multiplied(means, np.divide(counts, parents, out=np.zeros_like(counts), where=parents > 0.0), tree.up(level))
         exact = next((noisy.values for names, noisy in told if names == tree.added(level) and noisy.exact), None)
+        while told:  # each is as large as its table, and needed once
+            means = tree.corrected(level, *told.pop(0), means, counts)
         counts, parents = tree.restored(level, means, counts, exact), held
+        del means
     ratio = np.divide(counts, masses, out=np.ones_like(masses), where=masses > 0.0)
-    model.reweigh(scope, np.log(np.maximum(ratio, FLOOR)).reshape(start.shape))
+    del counts, parents, held
+    np.log(np.maximum(ratio, FLOOR, out=ratio), out=ratio)
+    model.reweigh(scope, ratio.reshape(start.shape))
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +200,8 @@ class _Levels:
 
     def places(self, fine: Clique, coarse: Clique) -> Ints:
         """The cell of a coarse table of each of a fine one, flat; 0 for cells that no record has."""
-        return np.maximum(places_in(self.domain, fine, coarse).reshape(-1), 0)
+        places = places_in(self.domain, fine, coarse).reshape(-1)
+        return places if places.min(initial=0) == 0 else np.maximum(places, 0)
 
     def above(self, names: Clique, level: int) -> Clique:
         """The part of the next coarser level that a table of a level tells; nothing above the coarsest."""
@@ -224,7 +235,7 @@ class _Levels:
         yield names
 
     def corrected(self, level: int, names: Clique, noisy: _Counts, means: Floats, counts: Floats) -> Floats:
-        """The cells of a level, multiplied so that a table below it is what it should be by its noisy counts.
+        """The cells of a level, multiplied so that a table below it is what it should be by its noisy counts; in place.
 
         Args:
             level: Place of the level.
@@ -233,24 +244,21 @@ class _Levels:
             means: Counts of the cells that are known so far.
             counts: Counts of the next coarser level, which the table keeps to.
         """
-        places = self.places(self.levels[level], names)
-        before = sums_of(means, places, self.size(names))
+        whole = names == self.levels[level]
+        places = None if whole else self.places(self.levels[level], names)
+        before = means if places is None else sums_of(means, places, self.size(names))
         above, sums = self.above(names, level), counts
         if level:
             sums = sums_of(counts, self.places(self.levels[level - 1], above), self.size(above))
-        variances = np.maximum(noisy.variances, _LEAST)
-        a, b = dispersion(noisy.values, before, variances)
-        children = children_of(self.places(names, above), len(sums))
-        told, found = (noisy.values, variances, a + b * before), np.zeros_like(before)
-
-        def spreads(start: int, stop: int) -> None:
-            spread(start, stop, children, sums, before, told, found)
-
-        in_slices(spreads, len(sums), usable_cores() if len(before) >= _MANY else 1)
-        return np.asarray(means * np.divide(found, before, out=np.zeros_like(found), where=before > 0.0)[places])
+        variances = noisy.variances
+        if variances.min(initial=_LEAST) < _LEAST:
+            variances = np.maximum(variances, _LEAST)
+        dispersed = dispersion(noisy.values, before, variances)
+        found = _divided(self.places(names, above), sums, before, (noisy.values, variances), dispersed)
+        return _multiplied(means, found, places)
 
     def restored(self, level: int, means: Floats, counts: Floats, exact: Floats | None = None) -> Floats:
-        """The cells of a level, in proportion, with the counts of the next coarser one.
+        """The cells of a level, in proportion, with the counts of the next coarser one; in place.
 
         Args:
             level: Place of the level.
@@ -271,10 +279,49 @@ class _Levels:
         return kept
 
 
+def _divided(
+    parents: Ints, sums: Floats, means: Floats, told: tuple[Floats, Floats], dispersed: tuple[float, float]
+) -> Floats:
+    """What each child's mean is multiplied by, so that the children of each parent add up to its count.
+
+    Subtree by subtree: what the division needs beside its result is as large as some subtrees, not as all.
+
+    Args:
+        parents: The parent of each child.
+        sums: Counts of all parents.
+        means: What is known of each child.
+        told: Noisy counts of the children, and the variances of their noise.
+        dispersed: See `dispersion`.
+    """
+    ratios, (a, b) = np.zeros_like(means), dispersed
+    cores = usable_cores() if len(means) >= _MANY else 1
+    for start, stop in pairwise([0, *subtrees(parents, len(sums), _SUBTREES).tolist()]):
+        mine, (values, variances) = means[start:stop], (each[start:stop] for each in told)
+        children, found = children_of(parents[start:stop], len(sums)), np.zeros_like(mine)
+        known = values, variances, a + b * mine
+
+        def spreads(first: int, last: int, inside: Any = (children, sums, mine, known, found)) -> None:
+            spread(first, last, *inside)
+
+        in_slices(spreads, len(sums), cores)
+        np.divide(found, mine, out=ratios[start:stop], where=mine > 0.0)
+    return ratios
+
+
 def _scaled(cells: Floats, places: Ints, wanted: Floats) -> Floats:
-    """The cells in proportion, with sums that are wanted."""
+    """The cells in proportion, with sums that are wanted; in place."""
     sums = sums_of(cells, places, len(wanted))
-    return np.asarray(cells * np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0.0)[places])
+    return _multiplied(cells, np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0.0), places)
+
+
+def _multiplied(cells: Floats, ratios: Floats, places: Ints | None) -> Floats:
+    """The cells, in place, times the ratios at so many places; at their own where there are none."""
+    if places is None:
+        cells *= ratios
+        return cells
+    for start in range(0, len(cells), _SUBTREES):
+        cells[start : start + _SUBTREES] *= ratios[places[start : start + _SUBTREES]]
+    return cells
 
 
 def _told(tree: _Levels, measurements: Sequence[Measurement]) -> list[list[tuple[Clique, _Counts]]]:
@@ -297,7 +344,9 @@ def _told(tree: _Levels, measurements: Sequence[Measurement]) -> list[list[tuple
         if whole is not None and sums is not None:
             cells = whole.with_sums(sums, tree.places(names, new))
         for below in tree.below(level):
-            told = None if cells is None else cells.summed(tree.places(names, below), tree.size(below))
+            told = cells
+            if cells is not None and below != names:
+                told = cells.summed(tree.places(names, below), tree.size(below))
             if below == new and sums is not None:
                 told = sums if whole is None else whole.summed(tree.places(names, new), tree.size(new)).averaged(sums)
             if told is not None:

@@ -75,6 +75,31 @@ def children_of(parents: Ints, count: int) -> tuple[Ints, Ints]:
     return firsts, members
 
 
+@kernel()
+def subtrees(parents: Ints, count: int, least: int) -> Ints:
+    """Where a list of children can be cut: after how many all children of the parents so far have been listed.
+
+    Args:
+        parents: The parent of each child.
+        count: Number of parents.
+        least: Least number of children of a part, but of the last.
+
+    Returns:
+        The ends of the parts; the last is the number of children.
+    """
+    last = np.zeros(count, dtype=np.int64)
+    for i in range(parents.size):
+        last[parents[i]] = i
+    ends = np.empty(parents.size // least + 1, dtype=np.int64)
+    parts, start, reached = 0, 0, 0
+    for i in range(parents.size):
+        reached = max(reached, last[parents[i]])
+        if (reached == i and i + 1 - start >= least) or i + 1 == parents.size:
+            ends[parts] = i + 1
+            parts, start = parts + 1, i + 1
+    return ends[:parts]
+
+
 @inlined()
 def _omega(z: float) -> float:
     """The solution w of ``w + ln w = z`` (Wright's omega function), to some 14 digits.
