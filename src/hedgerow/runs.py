@@ -180,17 +180,22 @@ def criteria_of(given: Criteria | str | os.PathLike[str] | Mapping[str, Any] | S
     return None if given is None else Criteria.of(given)
 
 
-def trials_of(given: Trials | str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any] | None) -> Trials | None:
+def trials_of(
+    given: Trials | str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any] | None, *, alone: bool = True
+) -> Trials | None:
     """The configurations to choose from that are given, if any.
 
     Args:
         given: See ``Trials.of``.
+        alone: Whether no mechanism is named beside them.
 
     Raises:
-        ConfigError: They cannot be read, or are something else.
+        ConfigError: They cannot be read, or are something else; or a mechanism is named beside them.
     """
     from hedgerow.algorithms import Trials
 
+    if given is not None and not alone:
+        raise ConfigError("a mechanism beside configurations, which name theirs", remedy="leave one of them out")
     return None if given is None else Trials.of(given)
 
 

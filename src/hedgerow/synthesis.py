@@ -206,14 +206,10 @@ def synthesize(
     kind, data = _kind_of(data), _readable(data, where)
     wanted = knowing(_domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft), known)
     target = target or (wanted if isinstance(wanted, Domain) else wanted.outline).target
-    asked = workload_with(workload, means, target=target)
-    algorithm = for_questions(_algorithm_of(mechanism, optimize_for), asked, target)
-    share, criteria = share_of_positions(wanted, options), criteria_of(require)
-    trials = trials_of(configurations)
-    if trials is not None and mechanism != "mwem":
-        raise ConfigError("a mechanism beside configurations, which name theirs", remedy="leave one of them out")
-    spec = RunSpec(wanted, algorithm, promised, asked, noise_of(seed), share, tuple(needs), criteria, trials, target)
-    release = _released(data, spec, options, register, name)
+    algorithm, asked = _algorithm_of(mechanism, optimize_for), workload_with(workload, means, target=target)
+    told = tuple(needs), criteria_of(require), trials_of(configurations, alone=mechanism == "mwem"), target
+    run = for_questions(algorithm, asked, target), promised, asked, noise_of(seed), share_of_positions(wanted, options)
+    release = _released(data, RunSpec(wanted, *run, *told), options, register, name)
     given = {"persons": options.persons, "workload": workload or target, "register": register, "records": records}
     assumptions = _assumptions(release, {**given, "mechanism": None if mechanism == "mwem" else mechanism})
     return Synthesis(release, kind, assumptions, release.n_records if records is None else records, seed)

@@ -457,9 +457,25 @@ class QuestionOptions(Options, panel="Algorithm"):
     require: Annotated[Path | None, option(metavar="FILE")] = None
     trying: Annotated[Path | None, option("--try", metavar="FILE")] = None
 
-    def over(self, domain: Domain) -> QuestionOptions:
-        """The same, with the target of a domain where no other is named."""
+    def over(self, domain: Domain, *, alone: bool = True) -> QuestionOptions:
+        """The same, with the target of a domain where no other is named.
+
+        Args:
+            domain: The domain.
+            alone: Whether no option names a mechanism, or something that it takes.
+
+        Raises:
+            typer.BadParameter: Configurations name mechanisms, and an option does.
+        """
+        if self.trying is not None and not alone:
+            message = "--try names mechanisms: leave --mechanism, --rounds, --for, --alpha and --prior out"
+            raise typer.BadParameter(message)
         return self if self.target is not None else replace(self, target=domain.target)
+
+    @property
+    def files(self) -> tuple[Path | None, ...]:
+        """The files that say what is wanted; public."""
+        return self.needs, self.require, self.trying
 
     @property
     def text(self) -> str | None:

@@ -146,15 +146,7 @@ def synth(
     between = budgeted.between(how.persons)
     check_public(prior, inputs_of(data))
     totals = [Path(each) for each in described.known or () if not each.isdecimal()]
-    beside = (
-        described.domain,
-        registering.register,
-        prior,
-        questions.needs,
-        questions.require,
-        questions.trying,
-        *totals,
-    )
+    beside = (described.domain, registering.register, prior, *questions.files, *totals)
     place, release = files.checked([*inputs_of(data), *(each for each in beside if each is not None)], data)
     key = signing_key(shown, files.sign)
     wanted = described.wanted(data, chosen.columns, how.apart, facts)
@@ -162,10 +154,8 @@ def synth(
     if outline is not wanted and (prior is not None or how.coded):
         raise typer.BadParameter("--prior and --coded need a domain file of which nothing is to be learnt")
     options.warn_of_domain(shown, outline)
-    if questions.trying is not None and (configured != AnyMechanismOptions() or prior is not None):
-        raise typer.BadParameter("--try names mechanisms: leave --mechanism, --rounds, --for, --alpha and --prior out")
+    questions = questions.over(outline, alone=configured == AnyMechanismOptions() and prior is None)
     configured_as = configured.algorithm(prior_of(prior, outline, how))
-    questions = questions.over(outline)
     algorithm = for_questions(configured_as, questions.text, questions.target)
     budget, noise = budgeted.budget(between), noise_of(testing.seed)
     spec = questions.spec(wanted, algorithm, budget, how, noise)
