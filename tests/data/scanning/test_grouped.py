@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from hedgerow.domain import Domain, domain_from_mapping
 from hedgerow.errors import DataError
 from hedgerow.queries import parse_predicate
 from tests.data.sources import databases
+from tests.privacy.mutants import Mutant, killed
 
 DOMAIN = domain_from_mapping(
     {
@@ -187,3 +189,46 @@ def test_a_table_of_postgresql_is_counted_in_groups_by_columns_whose_equality_is
     assert [each.count("GROUP BY") for each in statements] == [1, 1]
     same(table, inside, [("counts",)])  # padded texts are equal where their codes need not be
     assert len(statements) == 2
+
+
+def groups_are_those_of_a_pass() -> None:
+    """With a filter, so that all parts of the statement count."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder, "a.db"), rows(400))
+        table = hedgerow.scan_table(f"duckdb:{folder}/a.db#people", DOMAIN, where="age > 7")
+        whole = rows(400).to_pandas()
+        inside = hedgerow.read_table(pa.Table.from_pandas(whole[whole.age > 7], preserve_index=False), DOMAIN)
+        try:
+            assert table.total() == inside.total()
+            same(table, inside)
+        except DataError as error:
+            raise AssertionError(error.message) from None
+
+
+def _grouping_with(change: Callable[[str], str]) -> Callable[[pytest.MonkeyPatch], None]:
+    inner = databases._grouping
+    return lambda patch: patch.setattr(databases, "_grouping", lambda *given: change(inner(*given)))
+
+
+MUTANTS = [
+    Mutant(
+        "texts are grouped by the collation of their column",
+        lambda patch: patch.setattr(databases, "_is_text", lambda kind: False),
+        groups_are_those_of_a_pass,
+    ),
+    Mutant(
+        "each combination counts once",
+        _grouping_with(lambda text: text.replace("count(*)", "1")),
+        groups_are_those_of_a_pass,
+    ),
+    Mutant(
+        "rows that the filter leaves out are counted in groups",
+        _grouping_with(lambda text: text.partition(" WHERE ")[0] + ") AS kept" + text.rpartition(") AS kept")[2]),
+        groups_are_those_of_a_pass,
+    ),
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_planted_bugs_in_groups_are_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
