@@ -111,7 +111,6 @@ _NAMED: Mapping[str, Mapping[str, str]] = {
         "means": "RunSpec.means",
         "needs": "RunSpec.needs",
         "require": "RunSpec.criteria",
-        "try": "RunSpec.trials",
     },
     "synth-linked": _SPENDING
     | {
@@ -178,6 +177,7 @@ NEVER: dict[str, tuple[str, ...]] = {
     "a public parameter: a look at the table is only left out for it, and runs with it have tests of their own": (
         "synth --known",
     ),
+    "it repeats runs that are drawn, and its law and price are enumerated by tests of their own": ("synth --try",),
     "it chooses columns or their codes before anything is counted; all places are compared with one another": (
         *("scan_table(columns)", "scan_table(coded)", "synth --coded", "ask --coded", "ask --columns"),
         *("automatic_domain(apart)", "Linked.of(key)"),
