@@ -17,7 +17,7 @@ NEVER = f"SELECT COUNT(*) FROM survey WHERE \"city, town\" = '{MARKUP}' AND age 
 def test_a_statement_is_pinned_below_its_answer_and_shown_anew_for_nothing(
     server: Server, open_page: Callable[..., Page]
 ) -> None:
-    token = server.token_of("sophie")
+    token = server.token_of("pins-sophie")
     page = open_page(token)
     page.get_by_label("Question as SQL").fill(STATEMENT)
     page.get_by_role("button", name="Ask", exact=True).click()
@@ -28,7 +28,7 @@ def test_a_statement_is_pinned_below_its_answer_and_shown_anew_for_nothing(
     value = page.locator(".latest td").nth(1).inner_text()
     page.evaluate(
         "([key, sql]) => localStorage.setItem(key, JSON.stringify([...JSON.parse(localStorage.getItem(key)), sql]))",
-        ["hedgerow-pinned:sophie:survey", NEVER],
+        ["hedgerow-pinned:pins-sophie:survey", NEVER],
     )
     before = server.call("GET", "datasets/survey", token=token)["mine"]["asked"]
     go(page, server, "#/d/survey/pinned")
@@ -49,13 +49,13 @@ def test_a_statement_is_pinned_below_its_answer_and_shown_anew_for_nothing(
 
 
 def test_pins_are_of_one_person_and_what_is_broken_is_none(server: Server, open_page: Callable[..., Page]) -> None:
-    page = open_page(server.token_of("marie"), "#/d/survey/pinned")
+    page = open_page(server.token_of("pins-marie"), "#/d/survey/pinned")
     expect(page.locator(".section")).to_contain_text("Nothing is pinned yet")
     for kept in ("{", "7", "[7]", "null"):
-        page.evaluate("(kept) => localStorage.setItem('hedgerow-pinned:marie:survey', kept)", kept)
+        page.evaluate("(kept) => localStorage.setItem('hedgerow-pinned:pins-marie:survey', kept)", kept)
         page.reload()
         expect(page.locator(".section")).to_contain_text("Nothing is pinned yet")
-    page.evaluate("localStorage.setItem('hedgerow-pinned:marie:survey', '[\"SELECT nonsense\"]')")
+    page.evaluate("localStorage.setItem('hedgerow-pinned:pins-marie:survey', '[\"SELECT nonsense\"]')")
     page.reload()
     expect(page.locator("article [role=alert], article .notice").first).to_be_visible()
 
@@ -63,7 +63,7 @@ def test_pins_are_of_one_person_and_what_is_broken_is_none(server: Server, open_
 def test_on_a_phone_an_interval_that_says_little_stays_apart_from_its_answer_and_within_the_window(
     server: Server, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(server.token_of("ida"), viewport={"width": 360, "height": 800})
+    page = open_page(server.token_of("pins-ida"), viewport={"width": 360, "height": 800})
     page.get_by_label("Question as SQL").fill(
         "SELECT sex, AVG(age) FROM survey WHERE hours >= 40 AND age < 45 GROUP BY sex"
     )
