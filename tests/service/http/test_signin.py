@@ -276,34 +276,58 @@ LIES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("lie", sorted(LIES))
-def test_an_identity_that_is_not_proved_lets_nobody_in(
-    here: Api, issuer: str, lie: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def answered(
+    here: Api, issuer: str, patch: pytest.MonkeyPatch, changed: dict[str, Any], more: dict[str, Any] | None = None
+) -> Any:
+    """What comes of an identity that the provider signs with the first key, unless something is changed."""
     address, sent = begun(here)
     asked = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
-    now, changed = int(time.time()), dict(LIES[lie])
+    now, changed = int(time.time()), dict(changed)
     key, algorithm = changed.pop("key", KEYS[0]), changed.pop("algorithm", "RS256")
     claims = {"iss": issuer, "sub": "eve", "aud": "hedgerow", "exp": now + 60, "iat": now, "nonce": asked["nonce"]}
     claims |= {"preferred_username": "eve", "groups": ["office"], **changed}
     claims = {name: value for name, value in claims.items() if value is not None}
-    header = {"alg": algorithm, "kid": "a"}
     client = here.app.state.service.provider._client
 
     async def told(**_: Any) -> dict[str, str]:
-        return {"access_token": "x", "id_token": jwt.encode(header, claims, key, algorithms=[algorithm])}
+        signed = jwt.encode({"alg": algorithm, "kid": "a"}, claims, key, algorithms=[algorithm])
+        return {"access_token": "x", "id_token": signed}
 
     async def keys(force: bool = False) -> Any:
         return {"keys": [KEYS[0].as_dict(private=False)]}
 
-    monkeypatch.setattr(client, "fetch_access_token", told)
-    monkeypatch.setattr(client, "fetch_jwk_set", keys)
-    answer = come_back(here, f"/v1/oidc/callback?code=c&state={asked['state']}", sent)
+    async def userinfo(**_: Any) -> Any:
+        return more or {}
+
+    patch.setattr(client, "fetch_access_token", told)
+    patch.setattr(client, "fetch_jwk_set", keys)
+    patch.setattr(client, "userinfo", userinfo)
+    return come_back(here, f"/v1/oidc/callback?code=c&state={asked['state']}", sent)
+
+
+@pytest.mark.parametrize("lie", sorted(LIES))
+def test_an_identity_that_is_not_proved_lets_nobody_in(
+    here: Api, issuer: str, lie: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = answered(here, issuer, monkeypatch, LIES[lie])
     if lie == "none":
         assert answer.status_code == 303, answer.text
         return
     assert "does not prove who you are" in refused(answer, 403)
     assert [person.name for person in here.store.people()] == ["carol"]
+
+
+def test_claims_that_are_not_signed_are_asked_for_of_the_same_account(
+    here: Api, issuer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short, more = {"groups": None, "preferred_username": None}, {"groups": ["staff"], "preferred_username": "eve"}
+    assert answered(here, issuer, monkeypatch, short, {"sub": "eve", **more}).status_code == 303
+    assert here.store.person("eve").role == "analyst"
+    told = answered(here, issuer, monkeypatch, {**short, "sub": "mallory"}, {"sub": "eve", **more})
+    assert "holds nothing" in refused(told, 403)
+    signed = {"preferred_username": None, "groups": ["guests"]}  # what is signed outweighs what is not
+    assert answered(here, issuer, monkeypatch, signed, {"sub": "eve", **more, "groups": ["office"]}).status_code == 303
+    assert here.store.person("eve").role == "analyst"
 
 
 def test_too_many_refusals_from_one_address_are_shut_out(tmp_path: Path, issuer: str) -> None:
