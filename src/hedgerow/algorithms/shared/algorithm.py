@@ -360,7 +360,9 @@ def check_known(domain: Domain, budget: Budget, *, takes: bool) -> None:
     if not domain.known:
         return
     if not takes:
-        raise ConfigError("this mechanism does not keep known totals", remedy="take mwem, or leave the totals out")
+        raise ConfigError(
+            "this mechanism does not keep known totals", remedy="make a release by mwem, or leave the totals out"
+        )
     if budget.neighbours.persons is not None:
         raise ConfigError(
             "known totals are of all records, and of persons or weights only what is bounded counts",
