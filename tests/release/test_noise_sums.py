@@ -50,6 +50,14 @@ def test_copies_are_repeated_weights() -> None:
         assert Noises.of(kind, 3.0, np.ones(4), copies=3).bound(0.01) == pytest.approx(repeated)
 
 
+@pytest.mark.parametrize("risk", [0.05, 1e-9])
+def test_bounds_do_not_depend_on_the_unit(risk: float) -> None:
+    """Sums of money have noise of 10^6 and more."""
+    laplace = Noises.of(NoiseKind.LAPLACE, 2.0, np.array([1.0, 3.0, 3.0]))
+    for noises in (laplace, laplace.with_all([Noises(9.0)])):
+        assert noises.times(1e7).bound(risk) == pytest.approx(1e7 * noises.bound(risk), rel=1e-5)
+
+
 def test_nothing_summed_is_known_exactly() -> None:
     assert Noises.of(NoiseKind.LAPLACE, 3.0, np.zeros(5), copies=2).bound(0.01) == 0.0
 

@@ -18,7 +18,7 @@ Whitt, "The Fourier-series method for inverting transforms of probability distri
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -137,21 +137,22 @@ class Noises:
 
     def _inverted(self, risk: float) -> float | None:
         """The quantile by the characteristic function; None where that takes too many steps."""
-        from scipy.optimize import brentq  # scipy.optimize is slow to import
-
         most = self._chernoff(risk)
         step = 2.0 * math.pi / (most + self._chernoff(_ERROR * risk))
         n_steps = self._steps(step, 0.5 * math.pi * _ERROR * risk)
         if n_steps is None:
             return None
         places = np.arange(1, n_steps + 1)
-        factors = self._characteristic(np.asarray(step * places, dtype=np.float64)) / places
+        phi = self._characteristic(np.asarray(step * places, dtype=np.float64))
+        factors, wanted = phi / places, (1.0 - 2.0 * _ERROR) * risk
 
-        def tail(t: float) -> float:
-            return 1.0 - (step * t + 2.0 * float(np.sin(step * t * places) @ factors)) / math.pi
+        def tail(t: float) -> tuple[float, float]:
+            angles = (step * t) * places
+            off = 1.0 - (step * t + 2.0 * float(np.sin(angles) @ factors)) / math.pi - wanted
+            return off, -step * (1.0 + 2.0 * float(np.cos(angles) @ phi)) / math.pi
 
-        wanted = (1.0 - 2.0 * _ERROR) * risk
-        return float(brentq(lambda t: tail(t) - wanted, 0.0, most, xtol=1e-6 * most)) * (1.0 + 1e-6)
+        normal = min(-float(special.ndtri(wanted / 2.0)) * self.std, most)
+        return _zero(tail, normal, 0.0, most, 1e-6 * most) * (1.0 + 1e-6)
 
     def _steps(self, step: float, error: float) -> int | None:
         """Steps after which the rest of the rule's sum is below an error; None for too many."""
@@ -171,15 +172,51 @@ class Noises:
         return np.asarray(np.exp(-0.5 * self.variance * np.square(places) - logs))
 
     def _chernoff(self, risk: float) -> float:
-        from scipy.optimize import minimize_scalar
+        """The least of ``(log E exp(rate S) + log(2 / risk)) / rate`` over rates, where its slope is 0."""
+        sizes, copies, log_risk = self.sizes, self.copies, math.log(2.0 / risk)
+        pole = 1.0 / float(sizes.max())
 
-        def bound(rate: float) -> float:
-            logs = -float(self.copies @ np.log1p(-np.square(rate * self.sizes)))
-            return (0.5 * self.variance * rate**2 + logs + math.log(2.0 / risk)) / rate
+        def slope(rate: float) -> tuple[float, float]:
+            squares = np.square(rate * sizes)
+            left = 1.0 - squares
+            logs = float(copies @ np.log1p(-squares))
+            first = 2.0 * float(copies @ (squares / left))
+            second = 2.0 * float(copies @ (squares * (1.0 + squares) / np.square(left)))
+            return 0.5 * self.variance * rate**2 + first + logs - log_risk, self.variance * rate + second / rate
 
-        pole = 1.0 / float(self.sizes.max())
         ends = 1e-6 * pole, pole * (1.0 - 1e-9)
-        return float(minimize_scalar(bound, bounds=ends, method="bounded").fun)
+        rate = min(math.sqrt(2.0 * log_risk) / self.std, 0.9 * pole)
+        rate = _zero(slope, rate, *ends, 1e-7 * pole)
+        logs = -float(copies @ np.log1p(-np.square(rate * sizes)))
+        return (0.5 * self.variance * rate**2 + logs + log_risk) / rate
+
+
+def _zero(
+    function: Callable[[float], tuple[float, float]], start: float, low: float, high: float, near: float
+) -> float:
+    """A zero of a monotone function, by Newton's steps inside a bracket that each of them narrows.
+
+    Args:
+        function: Its value and derivative.
+        start: A place between the ends.
+        low: The lower end.
+        high: The upper end.
+        near: Length of a step at which to stop.
+    """
+    place = min(max(start, low), high)
+    for _ in range(100):
+        value, derivative = function(place)
+        if value * derivative > 0.0:
+            high = place
+        else:
+            low = place
+        following = place - value / derivative if derivative else low
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        if abs(following - place) <= near:
+            return following
+        place = following
+    return place
 
 
 def laplace_sum_quantile(count: int, risk: float) -> float:

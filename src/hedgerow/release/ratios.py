@@ -20,6 +20,8 @@ from hedgerow.release.numbers import Estimate
 Bound = Callable[[float, float], tuple[float, float, Evidence] | None]
 """The interval of ``x top - y bottom``, with x >= 0, at the risk of the ratio, and its evidence of least variance; None
 where nothing tells it."""
+_WIDER = 16.0
+"""How many times as far from the guess an edge is looked for next, before all angles are searched."""
 _NEAR = 0.002
 """An end is told up to this part of its distance from the estimate, outward."""
 
@@ -173,8 +175,14 @@ class _Circle:
         inside = self.inside + math.pi * math.ceil((outside - self.inside) / math.pi - (side < 0.0))
         guess += math.pi * round(((outside + inside) / 2.0 - guess) / math.pi)
         near = _NEAR * min(max(abs(guess - inside), 1e-12), 0.1)
-        if self.margin(guess - side * near) > 0.0 and self.margin(guess + side * near) <= 0.0:
-            return guess - side * near
+        for reach in (near, _WIDER * near):
+            for place in (guess - side * reach, guess + side * reach):
+                if side * (place - outside) > 0.0 > side * (place - inside):
+                    outside, inside = (place, inside) if self.margin(place) > 0.0 else (outside, place)
+            if abs(inside - outside) <= 2.0 * reach:
+                break
+        if abs(inside - outside) <= 2.0001 * near:
+            return outside
         return float(brentq(self.margin, outside, inside, xtol=near, rtol=1e-12)) - side * near
 
     def _middle_out(self, angle: float) -> tuple[float, float]:

@@ -23,7 +23,7 @@ from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.models import Answering, Model
 from hedgerow.privacy import SeededNoise
-from hedgerow.queries import LATTICE_BITS, LinearQuery, Measurement, answered, parse_predicate
+from hedgerow.queries import LinearQuery, Measurement, NoiseKind, answered, parse_predicate
 from hedgerow.release import (
     MOST_TOGETHER,
     Method,
@@ -240,33 +240,41 @@ def drawn_table(
     )
 
 
-def run_again(release: Release, algorithm: Algorithm, drawn: DrawnRecords, noise: SeededNoise) -> Release:
+def run_again(release: Release, algorithm: Algorithm, drawn: DrawnRecords, rng: np.random.Generator) -> Release:
     """A whole run of a mechanism on drawn records, with what learning the domain and positions left of the budget.
 
     Args:
         release: The release.
         algorithm: Its mechanism, as it was configured.
         drawn: The records.
-        noise: Source of the noise.
+        rng: Source of the noise.
     """
     before = [event for event in release.events if event.label in _BEFORE_RUNS]
-    samples, moments = algorithm.takes_samples, moments_again(release, drawn, noise)
+    samples, moments = algorithm.takes_samples, moments_of(release)
+    moments = redrawn(moments, answered([each.target for each in moments], drawn.records), rng)
     curator = open_curator(
-        drawn, release.workload, release.budget, noise, samples=samples, events=before, moments=moments
+        drawn, release.workload, release.budget, SeededNoise(rng), samples=samples, events=before, moments=moments
     )
     return algorithm.run_with(curator, release.workload)
 
 
-def moments_again(release: Release, drawn: DrawnRecords, noise: SeededNoise) -> list[Measurement]:
-    """The moments that a hypothesis was fitted to, of drawn records with fresh noise."""
-    moments = moments_of(release)
-    exact = answered([each.target for each in moments], drawn.records)
-    found = [
-        noise.gaussian(np.rint(2.0**LATTICE_BITS * values).astype(np.int64), 2.0**LATTICE_BITS * each.std)
-        / 2.0**LATTICE_BITS
-        for values, each in zip(exact, moments, strict=True)
+def redrawn(measured: Sequence[Measurement], exact: Sequence[Floats], rng: np.random.Generator) -> list[Measurement]:
+    """Measurements and moments of other records: their exact answers with fresh noise of the same laws.
+
+    Args:
+        measured: The measurements.
+        exact: Exact answers of each, in counts.
+        rng: Source of the noise.
+    """
+    return [
+        replace(each, values=values + fresh_noise(each.noise, each.scale, len(values), rng))
+        for each, values in zip(measured, exact, strict=True)
     ]
-    return [replace(each, values=values) for each, values in zip(moments, found, strict=True)]
+
+
+def fresh_noise(kind: NoiseKind, scale: float, size: int, rng: np.random.Generator) -> Floats:
+    """Continuous noise of a law, in counts, shape ``(size,)``."""
+    return rng.laplace(0.0, scale, size) if kind is NoiseKind.LAPLACE else rng.normal(0.0, scale, size)
 
 
 def simulate_errors(
@@ -329,7 +337,7 @@ def _simulated(
         if progress is not None:
             progress(number, runs, f"table {number + 1}")
         drawn = drawn_table(release, uneven, first, number)
-        again = run_again(release, config, drawn, SeededNoise(numbered(first, 2 * number + 1)))
+        again = run_again(release, config, drawn, numbered(first, 2 * number + 1))
         missed = workload.answers(again.model) - workload.answers(drawn)
         squares += np.square(missed) / runs
         sizes += workload.candidate_errors(missed) / runs

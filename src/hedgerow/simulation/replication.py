@@ -13,17 +13,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-import numpy as np
-
 from hedgerow.algorithms.registry import made_by
 from hedgerow.algorithms.shared import Algorithm, moments_of
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.models import Model
-from hedgerow.privacy import SeededNoise
-from hedgerow.queries import Measurement, NoiseKind, answered
+from hedgerow.queries import Measurement, answered
 from hedgerow.release import Release, Replicates, StoredModel, Target, model_to_dict
-from hedgerow.simulation.errors import StepCallback, drawn_table, run_again, uneven_blocks
+from hedgerow.simulation.errors import (
+    StepCallback,
+    drawn_table,
+    fresh_noise,
+    redrawn,
+    run_again,
+    uneven_blocks,
+)
 from hedgerow.simulation.uneven import Uneven
 from hedgerow.system import Seed, generator, in_slices, numbered, usable_cores
 
@@ -180,10 +184,10 @@ class _Maker:
         if self.target == "population":
             drawn = drawn_table(release, self.uneven, self.seed, number)
             exact, total = answered([each.target for each in measured], drawn.records), drawn.total()
-        again = [_again(each, values, rng) for each, values in zip(measured, exact, strict=True)]
+        again = redrawn(measured, exact, rng)
         noisy, moments = again[: len(release.measurements)], again[len(release.measurements) :]
         for noise in release.count_noises[-1:]:
-            total = max(1.0, total + float(_noise(noise.kind, noise.scale, 1, rng)[0]))
+            total = max(1.0, total + float(fresh_noise(noise.kind, noise.scale, 1, rng)[0]))
         model = self.algorithm.refitted(release, noisy, total, moments)
         return None if model is None else self._stored(model, noisy)
 
@@ -194,7 +198,7 @@ class _Maker:
             drawn = drawn_table(release, self.uneven, seed, number)
         else:
             drawn = drawn_table(release, None, seed, 0, "systematic")
-        made = run_again(release, self.algorithm, drawn, SeededNoise(numbered(seed, 2 * number + 1)))
+        made = run_again(release, self.algorithm, drawn, numbered(seed, 2 * number + 1))
         return self._stored(made.held, made.measurements)
 
     def _stored(self, model: Model | StoredModel, measurements: Sequence[Measurement]) -> Release:
@@ -202,11 +206,3 @@ class _Maker:
         entry, arrays = model_to_dict(model)
         stored = StoredModel(self.release.domain, model.total, entry, arrays)
         return replace(self.release, model=stored, total=model.total, measurements=tuple(measurements))
-
-
-def _again(measured: Measurement, exact: Floats, rng: np.random.Generator) -> Measurement:
-    return replace(measured, values=exact + _noise(measured.noise, measured.scale, len(exact), rng))
-
-
-def _noise(kind: NoiseKind, scale: float, size: int, rng: np.random.Generator) -> Floats:
-    return rng.laplace(0.0, scale, size) if kind is NoiseKind.LAPLACE else rng.normal(0.0, scale, size)
