@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from hedgerow.domain import (
     places_in,
     possible_cells,
 )
-from hedgerow.models import Histogram, Model, Proximal, refit
+from hedgerow.models import Histogram, Markov, Model, Overlay, Proximal, refit
 from hedgerow.privacy import Curator
 from hedgerow.queries import Conjunction, Marginal, Measurement, Moment, NoiseKind, answered
 from tests.privacy.mutants import Mutant, killed
@@ -229,6 +230,32 @@ def check_long() -> None:
     assert abs(found[1]) < 150.0
 
 
+def check_overlay() -> None:
+    """Consistent tables over a tree follow moments too, through the tree."""
+    domain = Domain([IntegerRange(name, 0, 19) for name in "abc"])
+    falling = np.exp(-np.arange(20) / 2.0)
+    shares = {name: falling / falling.sum() if name == "a" else np.full(20, 0.05) for name in domain.names}
+    weights, found = np.arange(20.0) / 19.0 - 0.5, []
+    exact = 20_000.0 * float(weights @ shares["a"])
+    for values in ([], [exact]):
+        learner, rng = learning_module.Learner(Markov(domain, 20_000.0)), np.random.default_rng(3)
+        for one, other in combinations(domain.names, 2):
+            noisy = 20_000.0 * np.outer(shares[one], shares[other]).reshape(-1) + rng.normal(0.0, 60.0, 400)
+            learner.measurements.append(Measurement(Marginal(domain, (one, other)), noisy, GAUSSIAN, 60.0))
+        query = Moment.about("a", domain, ("a",), weights)
+        told = [Measurement(query, np.array([value]), GAUSSIAN, 5.0) for value in values]
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(learning_module, "over_tables", lambda *_: True)
+            model = learning_module.concluded(learner, Proximal(), moments=told, largest_tree=100)
+        assert isinstance(model, Overlay)
+        found.append(abs(float(weights @ model.marginals([("a",)])[0]) - exact))
+    assert found[1] < 0.75 * found[0]
+
+
+def test_tables_over_a_tree_follow_moments() -> None:
+    check_overlay()
+
+
 def check_held_back() -> None:
     """A moment that noise does not explain has no longer steps than others."""
     domain = Domain([IntegerRange("a", 0, 9)])
@@ -383,6 +410,15 @@ def _columns_alone(patched: pytest.MonkeyPatch) -> None:
     )
 
 
+def _tables_alone(patched: pytest.MonkeyPatch) -> None:
+    make = learning_module.overlaid
+
+    def alone(domain: Domain, total: float, measurements: list[Measurement], *others: Any) -> Overlay:
+        return make(domain, total, [each for each in measurements if not isinstance(each.target, Moment)], *others)
+
+    patched.setattr(learning_module, "overlaid", alone)
+
+
 def _gone_on(patched: pytest.MonkeyPatch) -> None:
     go_on = sys.modules[refit.__module__]._go_on  # type: ignore[attr-defined]
 
@@ -430,6 +466,7 @@ MUTANTS = (
     Mutant(
         "tables pull as much as measured moments with less noise", _changed("_variances", lambda _: {}), check_shares
     ),
+    Mutant("tables over a tree are made without moments", _tables_alone, check_overlay),
     Mutant("moments go on where a fit goes on", _gone_on, check_long),
     Mutant("moments have longer steps where noise does not explain them", _counted_in, check_held_back),
 )

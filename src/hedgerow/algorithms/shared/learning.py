@@ -124,7 +124,7 @@ def concluded(
 ) -> Hypothesis | Overlay:
     """The last hypothesis of a run: fitted to all measurements, or consistent tables over a tree where none holds them.
 
-    Beside tables it is fitted to moments; consistent tables over a tree are not.
+    Beside tables it is fitted to moments; of consistent tables over a tree, the tree is.
 
     Args:
         learner: The hypothesis so far, and the measurements; fitted in place unless tables are needed.
@@ -152,13 +152,13 @@ def concluded(
     """
     model, measurements = learner.model, learner.measurements
     keeps = learner.keeps_form or isinstance(model, ValueClasses)
+    told = measurements if told is None else told
+    beside = beside_tables(model, told, moments) if isinstance(rule, Proximal) else []
     measurements = [*as_measurements(model.domain, _KNOWN_STD), *measurements]
     trees, targets = trees_of(model) or (), (measurement.target for measurement in measurements)
     if isinstance(rule, Proximal) and not keeps and over_tables(model.domain, targets, largest_tree, trees):
-        return overlaid(model.domain, model.total, measurements, rule, largest_tree)
-    told = learner.measurements if told is None else told
-    if isinstance(rule, Proximal):
-        told = [*told, *beside_tables(learner.model, told, moments)]
+        return overlaid(model.domain, model.total, [*measurements, *beside], rule, largest_tree)
+    told = [*told, *beside]
     learner.fit(rule, told)
     return learner.model
 
