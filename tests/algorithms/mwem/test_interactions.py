@@ -58,6 +58,20 @@ def test_a_parity_that_no_measured_table_shows_is_found(seed: int) -> None:
         assert accuracy(blind, bits) < 0.6
 
 
+def test_a_look_that_shows_nothing_ends_the_search_and_is_not_fitted() -> None:
+    """Neither by the run, nor by a fit to the same measurements."""
+    columns = list(np.random.default_rng(0).integers(0, 2, size=(11, 15_000)))
+    release = DEFAULT.run(Table(BITS, columns), PAIRS, ApproxDP(1.0, 1e-9), noise=SeededNoise(0))
+    parameters, number = release.provenance.parameters, len(release.measurements)
+    assert sum(event.label == "search" for event in release.events) == 1
+    assert "found" not in parameters
+    assert parameters["unfitted"] == [number - 1, number]
+    total = release.total if release.counted is None else release.counted
+    again = DEFAULT.refitted(release, release.measurements, total)
+    assert again is not None
+    assert np.allclose(release.workload.answers(again), release.workload.answers(release.model), atol=1.0)
+
+
 @pytest.mark.parametrize("budget", [PureDP(1.0), ApproxDP(1.0, 1e-9)])
 def test_a_parity_of_five_is_found_for_a_target(budget: Budget) -> None:
     text = workload_with(None, target="label")
@@ -156,7 +170,7 @@ class Searching:
 
     def run(self, source: DenseCounts, noise: NoiseSource, relation: Neighbours = Neighbours.ADD_REMOVE) -> Release:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setitem(EVERYTHING, "_EFFECTS", (self.effect,))
+            patch.setitem(EVERYTHING, "_EFFECTS", {self.effect: 1.0})
             config = MWEM(rounds=3, error_share=0.1, search_share=0.8)
             return config.run(source, self.pairs, PureDP(4.0, relation), noise=noise)
 
@@ -239,7 +253,7 @@ MUTANTS = (
     Mutant("a search for a target leaves it out", planted("target_of", lambda workload: None),
            plans_follow_from_public_numbers),
     Mutant("a search of triples alone", planted("_ORDERS", range(3, 4)), plans_follow_from_public_numbers),
-    Mutant("looks ten times as dear", planted("_EFFECTS", (0.01, 0.025)), plans_follow_from_public_numbers),
+    Mutant("looks ten times as dear", planted("_EFFECTS", {0.01: 1.0, 0.025: 1.0}), plans_follow_from_public_numbers),
     Mutant("as many looks as can be paid", planted("_MOST_LOOKS", 100), plans_follow_from_public_numbers),
 )  # fmt: skip
 

@@ -37,8 +37,11 @@ _MOST_SETS = 4_000
 _CELLS = (256, 64, 16, 8)
 """Cells of the largest table of attributes that are not all binary: the first for which looks can be paid."""
 
-_EFFECTS = (0.1, 0.25)
-"""L1 size of what a look should find, as a share of the records: the first that can be paid."""
+_EFFECTS = {0.1: 0.5, 0.25: 1.0}
+"""L1 size of what a look should find, as a share of the records, and the part of what may be spent that it may cost."""
+
+_SEVERAL = 0.5
+"""The part that several looks may cost together."""
 
 _MISSED = 0.05
 """Chance that a look selects another set than one with such an effect, if the others have none."""
@@ -104,20 +107,18 @@ class Search:
             [target.of_table(table) for target, table in zip(targets, _of_pairs(model, targets), strict=True)]
         )
 
-    @staticmethod
-    def tells(shown: float, noise: float, cells: int) -> bool:
-        """Whether a measurement shows more than noise does.
+    def tells(self, shown: float, noise: float, chosen: int, total: float) -> bool:
+        """Whether a measurement shows more than noise does, and than the largest of as many differences by chance.
 
         Args:
             shown: L1 difference from the hypothesis, in counts.
             noise: Expected absolute noise of one value, in counts.
-            cells: Number of values.
-
-        Example:
-            >>> [Search.tells(shown, 10.0, cells) for shown, cells in ((29, 1), (31, 1), (220, 16), (260, 16))]
-            [False, True, False, True]
+            chosen: Number of the candidate.
+            total: Number of records (noisy), in counts.
         """
-        return shown > noise * (cells + 2.0 * math.sqrt(cells))
+        cells = int(self.candidates.lengths[chosen])
+        chance = float(self.offsets(total)[chosen]) + math.sqrt(2.0 * total * math.log(self.candidates.n_candidates))
+        return shown > noise * (cells + 2.0 * math.sqrt(cells)) + chance
 
 
 def planned_search(
@@ -150,15 +151,15 @@ def planned_search(
     fitted = isinstance(config.refit, Proximal) and not config.needs_histogram and config.prior is None
     if not (config.search_share and fitted) or len(attributes_of(workload)) < _ORDERS[0] or wants_classes(workload):
         return None
-    most, told = config.search_share * amount, _told(measured)
+    share, told = config.search_share * amount, _told(measured)
     for candidates in (_interactions(workload, cells, told) for cells in _CELLS):
         if candidates is None:
             continue
-        for effect in _EFFECTS:
+        for effect, most in _EFFECTS.items():
             charge = _charge_of(candidates, budget, effect * total)
             each = charge.selection + charge.measurement
-            if each <= most:
-                return Search(candidates, charge, min(_MOST_LOOKS, int(most / each)))
+            if each <= most * share:
+                return Search(candidates, charge, max(1, min(_MOST_LOOKS, int(_SEVERAL * share / each))))
     return None
 
 

@@ -248,7 +248,10 @@ class MWEMRun:
             residual = float(np.abs(found.values - answers[first : first + target.size]).sum())
             tell(self.progress, self.curator, target.text, residual, number=self.n_measured, of=None, model=self.model)
             noise = self.curator.noise_for(target, charge.measurement, self.config.noise).expected_abs
-            if not search.tells(residual, noise, target.size):
+            if not search.tells(residual, noise, chosen, self.total):
+                if not self.unfitted:  # noise would loosen the fit of what else is measured
+                    learner.measurements.pop()
+                    self.unfitted = {"unfitted": [len(self.bought) - 1, len(self.bought)]}
                 break
             self.found = {"found": [*self.found.get("found", []), target.text]}
         self.charges = replace(self.charges, search=max(0.0, left))
