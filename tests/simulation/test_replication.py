@@ -429,6 +429,28 @@ def test_noise_of_finer_cells_counts_unless_records_have_the_one_table() -> None
     assert (noisy.traced.thin, bool(np.isnan(noisy.low))) == ((("a",),), True)
 
 
+@pytest.mark.parametrize("ruled", [False, True])
+def test_a_table_with_many_empty_cells_has_no_interval_unless_rules_exclude_them(ruled: bool) -> None:
+    """Noise puts records into empty cells, and none can have fewer than none; a rule keeps them out."""
+    domain = Domain([IntegerRange("level", 0, 14), IntegerRange("rich", 0, 1)])
+    if ruled:
+        ends = [impossible(domain, "level > 4 and rich = 0"), impossible(domain, "level < 4 and rich = 1")]
+        domain = Domain(list(domain), constraints=ends)
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 15, 8000)
+    rich = np.where(level == 4, rng.integers(0, 2, 8000), level > 4).astype(np.int64)
+    table = Table(domain, [level, rich])
+    release = MWEM().run(table, Workload.marginals(domain, 2), PureDP(5.0), noise=SeededNoise(0))
+
+    def correlation(records: pa.Table, weights: np.ndarray) -> float:
+        return float(np.cov(records["level"], records["rich"], aweights=weights)[0, 1])
+
+    found = replicate(release, 4, seed=0).estimate(correlation)
+    assert found.traced is not None
+    assert found.traced.thin == (() if ruled else (("level", "rich"),))
+    assert ("fills many cells that are nearly empty" in " ".join(found.notes)) != ruled
+
+
 def test_a_column_that_was_measured_in_part_has_an_interval_that_says_so() -> None:
     workload = Workload.conjunctions(DOMAIN, ["a = 1", "a = 1 and c = 1", "d = 3"])
     release = MWEM(rounds=3).run(table(), workload, PureDP(1.0), noise=SeededNoise(0))

@@ -235,7 +235,7 @@ def _sample_replicates(
         shown.tell("Counts, shares, sums and means of what was measured have proved intervals: hedgerow answer.")
     shown.tell(f"Their design: scale = 1/{number}, rscales = 1, mse = TRUE. They know of errors in what was measured.")
     measured = dict.fromkeys(pair for each in release.measurements for pair in combinations(each.target.scope, 2))
-    noisy = made.traced(list(measured)).thin
+    noisy = made.traced(list(measured), together=True).thin
     if noisy:
         named = ", ".join(" x ".join(scope) for scope in noisy[:3]) + (", ..." if len(noisy) > 3 else "")
         shown.warn(f"State no interval for what follows from tables with so much noise that fits are biased: {named}.")
