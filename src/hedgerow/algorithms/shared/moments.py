@@ -192,7 +192,7 @@ def _by_tables(
             query = Moment.about(column, domain, (column,), _padded(domain, column, weights), power)
             value, variance = sums.told(query.values(), model.total)
             of_all = measured.get((column, power), variance)
-            yield _measured(query, value, variance * max(1.0, variance / of_all))
+            yield _measured(query, value, variance * max(1.0, variance / of_all if of_all > 0.0 else 1.0))
 
 
 @dataclass(frozen=True)
