@@ -217,11 +217,7 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
     Raises:
         CandidatesTooLargeError: Nothing of the workload may be measured.
     """
-    charges = config.charges(budget.limit, budget.neighbours, workload.domain)
-    schedule = schedule_of(config, workload, budget, charges.rounds, total)
-    measured = [target for target, _ in schedule.steps]
-    search = planned_search(config, workload, budget, charges.rounds, total, measured=measured)
-    charges, schedule = with_search(charges, schedule, search)
+    charges, schedule = _scheduled(config, workload, budget, total)
     steps, planned = schedule.steps, schedule.rounds
     adaptive, annealed = planned is None, is_annealed(config, workload)
     rounds = planned or first_rounds(workload, annealed=False)
@@ -279,6 +275,15 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         in_turn=bool(steps),
         uniform=grids_are_lost(config, workload, budget, charges.rounds, total),
     )
+
+
+def _scheduled(config: MWEMSettings, workload: Workload, budget: Budget, total: float) -> tuple[Charges, Schedule]:
+    """Charges and schedule, with what is kept for a search for interactions."""
+    charges = config.charges(budget.limit, budget.neighbours, workload.domain)
+    schedule = schedule_of(config, workload, budget, charges.rounds, total)
+    measured = [target for target, _ in schedule.steps]
+    search = planned_search(config, workload, budget, charges.rounds, total, measured=measured)
+    return with_search(charges, schedule, search)
 
 
 def _held(
