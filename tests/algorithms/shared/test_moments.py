@@ -347,6 +347,19 @@ def test_moments_that_tables_tell_spread_as_they_say() -> None:
         assert abs(values.std() / stds[0] - 1.0) < 0.15
 
 
+def test_moments_of_tables_are_told_however_little_noise_there_is() -> None:
+    """Variances do not drown in rounding, and beside moments without noise tables tell nothing."""
+    table, moments = Marginal(DOMAIN, ("age",)), {}
+    for std in (1.0, 1e-7):
+        noisy = Measurement(table, np.full(21, 1e5), GAUSSIAN, std)
+        moments[std] = of_tables(Histogram(DOMAIN, 2.1e6), noisy)
+    for usual, small in zip(*moments.values(), strict=True):
+        assert small.std == pytest.approx(1e-7 * usual.std, rel=1e-6)
+    known = [replace(each, scale=0.0) for each in moments[1.0]]
+    noisy = Measurement(table, np.full(21, 1e5), GAUSSIAN, 1.0)
+    assert moments_module.beside_tables(Histogram(DOMAIN, 2.1e6), [noisy], known) == known
+
+
 def check_nested() -> None:
     """Tables of which each is the sums of the next finer one are fitted as they are."""
     for scopes, told in (((("age",), ("age.5",)), 0), ((("age",),), 2), ((("group", "age"), ("age.5",)), 2)):

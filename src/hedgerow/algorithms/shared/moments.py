@@ -192,7 +192,8 @@ def _by_tables(
             query = Moment.about(column, domain, (column,), _padded(domain, column, weights), power)
             value, variance = sums.told(query.values(), model.total)
             of_all = measured.get((column, power), variance)
-            yield _measured(query, value, variance * max(1.0, variance / of_all if of_all > 0.0 else 1.0))
+            if of_all > 0.0:
+                yield _measured(query, value, variance * max(1.0, variance / of_all))
 
 
 @dataclass(frozen=True)
@@ -237,11 +238,13 @@ class _Sums:
             total: Number of records, taken as known.
         """
         scopes = list(self.levels)
-        spreads = [np.divide(1.0, p, out=np.zeros_like(p), where=p > 0.0) / total**2 for _, p in self.levels.values()]
-        noisy = [total * v * counts for (counts, _), v in zip(self.levels.values(), spreads, strict=True)]
+        variances = [np.divide(1.0, p, out=np.zeros_like(p), where=p > 0.0) for _, p in self.levels.values()]
+        unit = max(float(each.max()) for each in variances)
+        spreads = [each / unit for each in variances]  # the projection depends on their ratios alone
+        noisy = [v * counts / total for (counts, _), v in zip(self.levels.values(), variances, strict=True)]
         finest, nothing = scopes.index((self.column,)), [np.zeros_like(each) for each in noisy]
         moved = [weights * spreads[place] if place == finest else each for place, each in enumerate(nothing)]
         found, start, along = (
             float(weights @ agreed(self.domain, scopes, tables, spreads)[finest]) for tables in (noisy, nothing, moved)
         )
-        return total * found, total**2 * max(along - start, 0.0)
+        return total * found, unit * max(along - start, 0.0)
