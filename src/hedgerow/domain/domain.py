@@ -212,14 +212,15 @@ class Domain:
 
     def __eq__(self, other: object) -> bool:
         """Whether the same records exist in both, with the same variables and known totals."""
-        return self is other or (isinstance(other, Domain) and self._contents is other._contents)
+        return self is other or (isinstance(other, Domain) and self.contents is other.contents)
 
     def __hash__(self) -> int:
         """A hash that is computed once: queries over a thousand attributes are looked up by the thousand."""
-        return hash(self._contents)
+        return hash(self.contents)
 
     @cached_property
-    def _contents(self) -> _Contents:
+    def contents(self) -> _Contents:
+        """The same object for all domains that are equal to this one."""
         compared = (self.attributes, self.declared, self.constraints, self.unleveled, self.known)
         with _CONTENTS_LOCK:
             return _CONTENTS.setdefault(compared, _Contents())

@@ -151,7 +151,7 @@ def check_few() -> None:
     for top, told in ((6, 0), (7, 2)):
         domain = Domain([IntegerRange("a", 0, top)])
         table = Measurement(Marginal(domain, ("a",)), np.ones(top + 1), GAUSSIAN, 1.0)
-        assert len(of_tables(Histogram(domain, 100.0), table)) == told
+        assert len(of_tables(Histogram(domain, 100.0), table, table)) == told
 
 
 def check_groups() -> None:
@@ -177,8 +177,8 @@ def check_shares() -> None:
     for std in (0.1, 1e3):
         noisy = [Measurement(each, np.zeros(each.size), GAUSSIAN, std) for each in target]
         told = moments_module.moments_told(domain, noisy, [("age", "hours")])
-        beside = moments_module.beside_tables(Histogram(domain, 210.0), [table], told)[len(told) :]
-        alone = of_tables(Histogram(domain, 210.0), table)
+        beside = moments_module.beside_tables(Histogram(domain, 210.0), [table, table], told)[len(told) :]
+        alone = of_tables(Histogram(domain, 210.0), table, table)
         assert [each.target.scope for each in beside] == 2 * [("age",)] + 2 * [("hours",)]
         assert [each.std for each in beside[:2]] == [each.std for each in alone[:2]]
         for power, (each, usual) in enumerate(zip(beside[2:], alone[2:], strict=True), 1):
@@ -361,8 +361,8 @@ def test_moments_of_tables_are_told_however_little_noise_there_is() -> None:
 
 
 def check_nested() -> None:
-    """Tables of which each is the sums of the next finer one are fitted as they are."""
-    for scopes, told in (((("age",), ("age.5",)), 0), ((("age",),), 2), ((("group", "age"), ("age.5",)), 2)):
+    """Tables of which each is the sums of the next finer one are fitted as they are, and so is one alone."""
+    for scopes, told in (((("age",), ("age.5",)), 0), ((("age",),), 0), ((("group", "age"), ("age.5",)), 2)):
         domain = Domain((GROUP, *LEVELS.attributes))
         tables = [Marginal(domain, scope) for scope in scopes]
         noisy = [Measurement(each, np.ones(each.size), GAUSSIAN, 1.0) for each in tables]
@@ -379,7 +379,7 @@ def test_nothing_is_added_where_others_than_whole_tables_were_measured() -> None
     fives = Marginal(LEVELS, ("age.5",))
     level = Measurement(fives, np.ones(fives.size), GAUSSIAN, 1.0)
     count = Measurement(Conjunction.where(DOMAIN, {"age": [3]}), np.ones(1), GAUSSIAN, 1.0)
-    assert len(of_tables(model, table)) == 2
+    assert len(of_tables(model, table, table)) == 2
     assert of_tables(model, table, count) == []
     assert of_tables(Histogram(LEVELS, 100.0), level) == []
     assert of_tables(model) == []
@@ -475,6 +475,7 @@ MUTANTS = (
     Mutant("moments count in where a fit stops", _counted_in, check_stop),
     Mutant("tables over levels tell nothing of the numbers below", _columns_alone, check_levels),
     Mutant("cells that no record can be in have noise", _changed("possible_cells", lambda *_: None), check_levels),
+    Mutant("a table that is alone tells moments", _changed("_TABLES", 1), check_nested),
     Mutant("tables that are sums of each other tell moments", _changed("nested", lambda _: False), check_nested),
     Mutant(
         "tables pull as much as measured moments with less noise", _changed("_variances", lambda _: {}), check_shares

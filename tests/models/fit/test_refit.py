@@ -392,3 +392,21 @@ def test_blocks_beside_tables_that_are_not_nested_are_refused(kind: type[Histogr
     measured = Measurement(blocks, np.full(5, 128.0), NoiseKind.GAUSSIAN, 1.0)
     with pytest.raises(ConfigError, match="blocks are fitted where tables are nested"):
         refit(kind(domain, 640.0), [beside, measured], Proximal(adapted=True))
+
+
+def test_a_table_of_everything_is_kept_beside_noisier_tables_of_single_attributes() -> None:
+    """The steps of a sweep that count most are the last: they were those of the single attributes."""
+    domain = Domain(IntegerRange(f"c{i}", 0, size - 1) for i, size in enumerate((2, 2, 2, 2, 3, 4, 10, 16)))
+    rng = np.random.default_rng(1)
+    counts = np.bincount(rng.choice(domain.size, 40, replace=False).repeat(12), minlength=domain.size).astype(float)
+    table = counts.reshape(domain.shape)
+    scopes: list[tuple[tuple[str, ...], float]] = [*(((name,), 12.0) for name in domain.names), (domain.names, 0.2)]
+    noisy = []
+    for scope, std in scopes:
+        beside = tuple(axis for axis, name in enumerate(domain.names) if name not in scope)
+        values = table.sum(axis=beside).reshape(-1)
+        noise = rng.normal(0.0, std, values.size) if std > 1.0 else 0.0  # of the table nearly all is 0
+        noisy.append(measured(Marginal(domain, scope), values + noise, std))
+    model = Histogram(domain, float(counts.sum()))
+    refit(model, noisy, Proximal(adapted=True))
+    assert np.abs(model.marginals([domain.names])[0].reshape(-1) - counts).sum() < 5.0

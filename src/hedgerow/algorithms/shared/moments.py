@@ -22,6 +22,8 @@ from hedgerow.release import Numbers, Release
 
 _FEWEST = 8
 """Numbers or bins from which on the moments of a column are fitted that tables tell."""
+_TABLES = 2
+"""Tables about columns that hang together from which on they tell moments."""
 _NARROW = 1.0 / 16.0
 """Widest bins, in spans of their column, of which measured squares are fitted: in wider ones records are uneven."""
 _LARGEST = 1 << 20
@@ -134,7 +136,8 @@ def beside_tables(model: Model, tables: Sequence[Measurement], told: Sequence[Me
     """What a hypothesis is fitted to beside tables: measured moments, and those that all tables together tell.
 
     Nothing is added where others than whole tables were measured, or where a hypothesis has classes of values. Tables
-    tell nothing of columns whose tables are each the sums of the next finer one: their fits keep empty cells empty.
+    tell nothing of columns that one table alone is about, or whose tables are each the sums of the next finer one:
+    their fits keep empty cells empty.
 
     Args:
         model: The hypothesis.
@@ -144,11 +147,12 @@ def beside_tables(model: Model, tables: Sequence[Measurement], told: Sequence[Me
     Example:
         >>> from hedgerow.domain import IntegerRange
         >>> from hedgerow.models.dense import Histogram
-        >>> domain = Domain([IntegerRange("a", 0, 8)])
+        >>> domain = Domain([IntegerRange("a", 0, 8), IntegerRange("b", 0, 1)])
         >>> noisy = Measurement(Marginal(domain, ("a",)), np.arange(9.0), NoiseKind.GAUSSIAN, 1.0)
-        >>> mean, _ = beside_tables(Histogram(domain, 36.0), [noisy], [])
+        >>> pairs = Measurement(Marginal(domain, ("a", "b")), np.arange(9.0).repeat(2) / 2.0, NoiseKind.GAUSSIAN, 1.0)
+        >>> mean, _ = beside_tables(Histogram(domain, 36.0), [noisy, pairs], [])
         >>> mean.values, round(mean.std, 3)
-        (array([7.5]), 0.968)
+        (array([7.5]), 0.791)
     """
     whole = [each.target for each in tables if isinstance(each.target, Marginal) and each.target.within is None]
     if isinstance(model, ValueClasses) or len(whole) < len(tables) or not tables:
@@ -158,7 +162,7 @@ def beside_tables(model: Model, tables: Sequence[Measurement], told: Sequence[Me
     found = list(told)
     for group in components(domain, bases):
         inside = [each for each, base in zip(tables, bases, strict=True) if base and base[0] in group]
-        if not (measured_levels(inside) or nested(inside)):
+        if len(inside) >= _TABLES and not (measured_levels(inside) or nested(inside)):
             found += _by_tables(model, inside, measured)
     return found
 

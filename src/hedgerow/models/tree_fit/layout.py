@@ -232,14 +232,20 @@ class _Plan:
         )
 
     def _around(self) -> tuple[Ints, tuple[Ints, Ints, Ints, Ints, Ints]]:
-        """Steps and stops of walks around the trees."""
+        """Steps and stops of walks around the trees; what a clique itself has comes behind what its hosts have.
+
+        The last step of a sweep counts most while a fit is not at its end. A table of a whole clique is measured beside
+        tables of few cells, which have less of the budget.
+        """
         from hedgerow.models.tree_fit.walk_kernels import around, spanned
 
         graph, tables = self.graph, len(self.edges) + np.argsort(self.owners[self.first], kind="stable")
         needed = np.bincount(self.owners[self.first], minlength=len(self.nodes.forest.cells))
         kept = spanned(graph.slots, graph.other, needed > 0)
         of_clique = np.concatenate([[0], np.cumsum(needed)])
-        node, out, into = around(graph.slots, graph.other, graph.back, graph.edge, kept, of_clique, tables)
+        last = np.zeros(len(needed), dtype=np.bool_)
+        last[self.edges[len(self.edges) - self.hosts :, 0]] = True
+        node, out, into = around(graph.slots, graph.other, graph.back, graph.edge, kept, last, of_clique, tables)
         steps = np.argsort(self.table, kind="stable")
         bounds = np.searchsorted(self.table[steps], np.arange(len(self.first) + 1))
         which = out - len(self.edges)

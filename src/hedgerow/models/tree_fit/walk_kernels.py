@@ -61,7 +61,7 @@ def spanned(slots: Ints, other: Places, needed: Bools) -> Bools:
 @late
 @kernel()
 def around(
-    slots: Ints, other: Places, back: Ints, edge: Ints, kept: Bools, of_clique: Ints, tables: Ints
+    slots: Ints, other: Places, back: Ints, edge: Ints, kept: Bools, last: Bools, of_clique: Ints, tables: Ints
 ) -> tuple[Ints, Ints, Ints]:
     """Walk around every tree of the cliques that are kept.
 
@@ -71,6 +71,7 @@ def around(
         back: The slots of the same edges there.
         edge: Their numbers.
         kept: Whether each clique is visited.
+        last: Whether its tables are summed when the walk leaves it for good, in place of when it comes there.
         of_clique: The tables measured at clique i are ``tables[of_clique[i]:of_clique[i + 1]]``.
         tables: Their numbers, after those of the edges.
 
@@ -90,12 +91,12 @@ def around(
         first, i, arrived = count, root, True
         seen[root] = True
         while i >= 0:
-            if arrived:
+            s = following[i]
+            following[i] += 1
+            if s == slots[i + 1] if last[i] else arrived:
                 for t in range(of_clique[i], of_clique[i + 1]):
                     node[count], out[count] = i, tables[t]
                     count += 1
-            s = following[i]
-            following[i] += 1
             arrived = s < slots[i + 1] and not seen[other[s]]
             if arrived:  # go there
                 home[other[s]] = back[s]
