@@ -302,8 +302,16 @@ def _without_small(estimate: ReplicateEstimate, design: Design, small: NDArray[n
 
 def _part(estimate: ReplicateEstimate, kept: slice) -> ReplicateEstimate:
     """Some of the estimates."""
-    names = ("value", "raw", "bias", "error", "low", "high", "replicates")
-    return replace(estimate, **{name: getattr(estimate, name)[..., kept] for name in names})
+    return replace(
+        estimate,
+        value=estimate.value[..., kept],
+        raw=estimate.raw[..., kept],
+        bias=estimate.bias[..., kept],
+        error=estimate.error[..., kept],
+        low=estimate.low[..., kept],
+        high=estimate.high[..., kept],
+        replicates=estimate.replicates[..., kept],
+    )
 
 
 def _notes(

@@ -218,18 +218,8 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         CandidatesTooLargeError: Nothing of the workload may be measured.
     """
     charges, schedule = _scheduled(config, workload, budget, total)
-    steps, planned = schedule.steps, schedule.rounds
-    adaptive, annealed = planned is None, is_annealed(config, workload)
-    rounds = planned or first_rounds(workload, annealed=False)
-    if adaptive and annealed:
-        rounds = annealed_rounds(config, workload, budget, charges.rounds, total)
-    candidates = candidates_of(config, workload, planned)
-    each = round_charge(config, candidates, charges.rounds, rounds)
-    if steps:
-        each = RoundCharge(0.0, charges.rounds / rounds)
-    elif annealed and adaptive:
-        candidates = annealed_candidates(config, workload, budget, charges.rounds, total)
-        each = RoundCharge.split(charges.rounds / rounds, config.selecting(annealed=True))
+    steps, adaptive, annealed = schedule.steps, schedule.rounds is None, is_annealed(config, workload)
+    rounds, candidates, each = _selected(config, workload, budget, total, schedule=schedule, amount=charges.rounds)
     limit = limit_of(config, workload)
     if not config.needs_histogram:
         limit.check(config.measured_alone(workload))
@@ -275,6 +265,23 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         in_turn=bool(steps),
         uniform=grids_are_lost(config, workload, budget, charges.rounds, total),
     )
+
+
+def _selected(
+    config: MWEMSettings, workload: Workload, budget: Budget, total: float, *, schedule: Schedule, amount: float
+) -> tuple[int, Workload, RoundCharge]:
+    """Number of rounds, what is selected from, and the charge of one."""
+    annealed = schedule.rounds is None and is_annealed(config, workload)
+    rounds = schedule.rounds or first_rounds(workload, annealed=False)
+    if annealed:
+        rounds = annealed_rounds(config, workload, budget, amount, total)
+    candidates = candidates_of(config, workload, schedule.rounds)
+    if schedule.steps:
+        return rounds, candidates, RoundCharge(0.0, amount / rounds)
+    if annealed:
+        candidates = annealed_candidates(config, workload, budget, amount, total)
+        return rounds, candidates, RoundCharge.split(amount / rounds, config.selecting(annealed=True))
+    return rounds, candidates, round_charge(config, candidates, amount, rounds)
 
 
 def _scheduled(config: MWEMSettings, workload: Workload, budget: Budget, total: float) -> tuple[Charges, Schedule]:
