@@ -72,6 +72,7 @@ def replicate(
 
     Example:
         >>> import hedgerow
+        >>> import numpy as np
         >>> domain = hedgerow.Domain(hedgerow.IntegerRange(name, 0, 2) for name in "ab")
         >>> table = hedgerow.Table(domain, [np.arange(900) % 3, np.arange(900) // 300])
         >>> workload, budget = hedgerow.Workload.marginals(domain, 2), hedgerow.PureDP(1.0)

@@ -146,7 +146,7 @@ def planned_search(
         >>> config = MWEM(search_share=0.02)
         >>> found = [planned_search(config, pairs, PureDP(1.0), 0.95, total) for total in (2_000.0, 15_000.0, 1e6)]
         >>> [None if each is None else (each.looks, round(each.reserved, 4)) for each in found]
-        [None, (1, 0.0105), (4, 0.0017)]
+        [None, (1, 0.0103), (4, 0.0015)]
     """
     fitted = isinstance(config.refit, Proximal) and not config.needs_histogram and config.prior is None
     if not (config.search_share and fitted) or len(attributes_of(workload)) < _ORDERS[0] or wants_classes(workload):
