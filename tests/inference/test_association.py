@@ -116,6 +116,7 @@ def test_small_cells_give_no_odds_ratio() -> None:
     assert "too small" in effect.name
 
 
+@pytest.mark.slow
 def test_means_of_groups_differ_by_what_they_do() -> None:
     held = 0
     for seed in range(10):

@@ -207,6 +207,7 @@ def test_wrong_sums_are_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch)
     killed(mutant, monkeypatch)
 
 
+@pytest.mark.slow
 def test_errors_of_rates_follow_their_law() -> None:
     errors_follow_their_law("hours ~ age + sex + C(job)")
 

@@ -53,6 +53,7 @@ def test_means_and_quartiles_are_covered() -> None:
     assert np.mean(widths) < 10.0  # and yet they say something
 
 
+@pytest.mark.slow
 def test_most_values_that_are_there_are_told_from_noise() -> None:
     for release in releases()[:5]:
         age, pay = column_summaries(release)
@@ -127,6 +128,7 @@ def test_a_weighted_sum_is_not_compared_with_every_condition(monkeypatch: pytest
         assert bool(seen) is compared
 
 
+@pytest.mark.slow
 def test_no_value_is_told_to_be_there_that_is_not() -> None:
     domain = Domain((IntegerRange("x", 0, 999),))
     for seed in range(3):

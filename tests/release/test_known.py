@@ -269,6 +269,7 @@ def test_sessions_servers_and_linked_tables_refuse_known_totals() -> None:
         Linked.of(domain, Domain([IntegerRange("grade", 1, 6)]), key="home", at_most=3)
 
 
+@pytest.mark.slow
 def test_tables_over_a_tree_keep_known_totals() -> None:
     """32 columns whose pairs no tree holds: an overlay, its tree and its records have them all the same."""
     rng = np.random.default_rng(0)

@@ -129,6 +129,7 @@ def sets_are_those_whose_intervals_hold_0() -> None:
                         assert not cell.low + near < t < cell.high - near
 
 
+@pytest.mark.slow
 def test_ratios_hold_as_often_as_they_say() -> None:
     """In 20 releases of either noise sets of 90 % hold as often as they say, of groups of 5 to 2,000 records."""
     held, number = np.zeros((3, 3)), 0

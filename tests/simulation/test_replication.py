@@ -459,6 +459,7 @@ def test_a_column_that_was_measured_in_part_has_an_interval_that_says_so() -> No
     assert found.notes == ("Of a no whole table was measured: the interval leaves out what lies between.",)
 
 
+@pytest.mark.slow
 def test_parities_tell_columns_of_two_values_and_their_pairs() -> None:
     domain = Domain(IntegerRange(f"x{number}", 0, 1) for number in range(24))
     rng = np.random.default_rng(0)
