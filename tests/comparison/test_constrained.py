@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from hedgerow import Table
 from hedgerow.algorithms.registry import NAMES
 from hedgerow.comparison import ProductTables, Yardstick, compare
-from hedgerow.domain import listed_records
+from hedgerow.domain import Domain, IntegerRange, KnownTable, listed_records
 from hedgerow.models import values_at
 from hedgerow.privacy import ZCDP
 from hedgerow.queries import Marginal, Workload
@@ -50,3 +51,11 @@ def test_all_mechanisms_are_compared_or_say_why_not() -> None:
     assert [each.mechanism for each in failed] == ["fourier"]
     assert found.bounds
     assert Workload.parse(LEVELED.spec, DOMAIN) == LEVELED
+
+
+def test_mechanisms_that_do_not_keep_known_totals_say_so() -> None:
+    domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)], known=[KnownTable(("a",), [4, 2])])
+    source = Table(domain, [[0, 0, 0, 0, 1, 1], [0, 1, 2, 0, 1, 2]])
+    found = compare(source, Workload.marginals(domain, 2), [ZCDP(0.5)], ["mwem", "pmw", "gaussian"], repeats=1, seed=1)
+    reasons = {each.mechanism: each.reason for each in found.outcomes}
+    assert reasons == {"mwem": "", **dict.fromkeys(("pmw", "gaussian"), "this mechanism does not keep known totals")}

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from hedgerow.algorithms.independent import fourier, independent_noise as baselines
 from hedgerow.algorithms.registry import names, parse
-from hedgerow.algorithms.shared import Algorithm, open_curator
+from hedgerow.algorithms.shared import Algorithm, check_known, open_curator
 from hedgerow.algorithms.yardsticks import svd_bound
 from hedgerow.comparison.exact import Yardstick
 from hedgerow.comparison.journal import Key, journal_of
@@ -204,6 +204,7 @@ class Grid:
         started = time.perf_counter()
         try:
             algorithm.check(self.workload, step.budget.regime)
+            check_known(self.workload.domain, step.budget, takes=algorithm.takes_known)
             samples = algorithm.takes_samples
             budget = algorithm.accounted(self.workload, step.budget)
             curator = open_curator(self.source, self.workload, budget, noise, samples=samples)
