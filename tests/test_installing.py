@@ -182,12 +182,12 @@ LACKING = {
     "mcp": ("mcp", "--release", "p.release"),
     "spark": ("synth", "spark:t", "--domain", "people.yaml", "--epsilon", "9", "-o", "no.csv"),
 }
-"""A command for each extra that needs it; pandas and polars are asked for by frames alone."""
+"""A command for each extra that needs it; pandas and polars are asked for by frames alone, oidc beside service."""
 
 
 def test_a_command_says_which_extra_is_really_lacking(plain: Place, tmp_path: Path) -> None:
     plain.call("hedgerow", *SYNTH, "-o", "s.csv", "--release", "p.release", "--force")
-    assert {*LACKING, "pandas", "polars"} == set(PROJECT["optional-dependencies"])
+    assert {*LACKING, "pandas", "polars", "oidc"} == set(PROJECT["optional-dependencies"])
     write_workbook(plain.work / "book.xlsx", BOOK)
     for extra, arguments in LACKING.items():
         assert f"pip install 'hedgerow[{extra}]'" in plain.call("hedgerow", *arguments, fails=True)
@@ -223,6 +223,8 @@ def try_extra(place: Place, extra: str) -> None:
             assert "pip install" not in told
         case "service":
             serve(place)
+        case "oidc":
+            place.call("python", "-c", "import authlib, httpx2")
         case "mcp":
             tools = [*place.words("hedgerow", "mcp", "--release", "m.release")]
             place.call("hedgerow", *SYNTH, "-o", "m.csv", "--release", "m.release")
@@ -266,7 +268,7 @@ def test_an_extra_brings_what_it_needs_and_no_other(plain: Place, wheel: Path, t
     place = above(plain, tmp_path)
     place.install(f"{wheel}[{extra}]")
     try_extra(place, extra)
-    other = "signing" if extra not in ("signing", "mcp") else "report"  # mcp brings cryptography too
+    other = "signing" if extra not in ("signing", "mcp", "oidc") else "report"  # these bring cryptography too
     assert f"pip install 'hedgerow[{other}]'" in place.call("hedgerow", *LACKING[other], fails=True)
 
 
