@@ -471,7 +471,7 @@ class MWEMRun:
             | self.found
             | {"selected": self.selected},
             measurements=self.bought,
-            error_charge=self.charges.error and self.charges.error + self.charges.search,
+            error_charge=self.charges.error + self.charges.search if self.charges.error else 0.0,
             counted=counted,
             secure=self.config.prior is None or self.config.prior.secure,
         )

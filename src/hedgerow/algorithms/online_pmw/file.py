@@ -317,11 +317,8 @@ class SessionFile:
     ) -> Answered:
         """One question, with a hold in the file if it looks at the data."""
         before = session.spent
-        if session.is_open:
-            with self._keeping_if_refused(session):
-                looks = session.looks(question)
-            if looks:
-                self._hold(session)
+        if session.is_open and session.looks(question):
+            self._hold(session)
         with self._keeping_if_refused(session):
             answer = ask(question, confidence)
         if answer.source == "data":
