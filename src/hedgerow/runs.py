@@ -23,7 +23,7 @@ from hedgerow.algorithms.learning import (
 )
 from hedgerow.domain import Domain, OpenDomain, with_known
 from hedgerow.errors import ConfigError, ReleaseError
-from hedgerow.queries import Measurable, Measurement, Neighbours, Persons, Workload, in_workload
+from hedgerow.queries import LostWeight, Measurable, Measurement, Neighbours, Persons, Workload, in_workload
 
 if TYPE_CHECKING:
     from hedgerow.algorithms import Trials
@@ -269,6 +269,7 @@ class Opened:
         budget: Budget of the whole release.
         events: Charges of what was learnt of its domain, and of positions.
         positions: Noisy sums of where in their bins records lie.
+        lost: The noisy sum of what the cap on weights takes away, if it is measured.
         needed: Noisy answers of questions that must have an interval.
         criteria: What the release must hold, if anything.
         runs: Mechanisms and workloads that it is chosen from, as the first run that holds the criteria; empty for one
@@ -281,6 +282,7 @@ class Opened:
     budget: Budget
     events: Sequence[Event] = ()
     positions: Sequence[Measurement] = ()
+    lost: Sequence[Measurement] = ()
     needed: Sequence[Measurement] = ()
     criteria: Criteria | None = None
     runs: Sequence[tuple[Algorithm, Workload]] = ()
@@ -359,9 +361,10 @@ class Opened:
             from hedgerow.algorithms.learning import with_verdicts
 
             made = with_verdicts(curator, made, self.criteria, charge)
-        if not (self.positions or self.needed):
+        if not (self.positions or self.lost or self.needed):
             return made
-        return replace(made, positions=tuple(self.positions), measurements=(*self.needed, *made.measurements))
+        measured = (*self.needed, *made.measurements)
+        return replace(made, positions=tuple(self.positions), lost=tuple(self.lost), measurements=measured)
 
 
 def share_of_positions(wanted: Domain | OpenDomain, options: ReadOptions) -> float:
@@ -383,6 +386,37 @@ def share_of_positions(wanted: Domain | OpenDomain, options: ReadOptions) -> flo
     return 0.0 if options.coded or (rules and options.violations == "drop") else POSITIONS_SHARE
 
 
+LOST_SHARE = 0.05
+"""Share of a budget for what the cap on weights takes away, where it is asked for."""
+
+
+def lost_of(possible: int | None, options: ReadOptions) -> LostWeight | None:
+    """What the cap on weights takes away, as it is measured; None where nobody asks for it.
+
+    Args:
+        possible: The largest possible weight; None not to measure it.
+        options: How the table is read.
+
+    Raises:
+        ConfigError: Records have no weights, or those that count are not known by their weights alone, as where persons
+            have several records or rules leave records out; or the number is not above the cap.
+
+    Example:
+        >>> from hedgerow.data import ReadOptions
+        >>> lost_of(900, ReadOptions(weight="PWGTP", largest_weight=200)).bounds
+        (0.0, 700.0)
+    """
+    if possible is None:
+        return None
+    persons = options.persons
+    if persons is None or persons.weight is None:
+        raise ConfigError("a largest possible weight, and no weights", remedy="give weight and largest_weight too")
+    if persons.column is not None or options.coded or options.violations == "drop":
+        message = "what a cap loses is measured of all records, which are neither codes nor left out by person or rule"
+        raise ConfigError(message, remedy="leave the largest possible weight out")
+    return LostWeight(persons.weight, possible)
+
+
 @dataclass(frozen=True)
 class RunSpec:
     """One run from a private table to a release, described; public. `synthesize` and ``hedgerow synth`` do the same.
@@ -399,6 +433,7 @@ class RunSpec:
         trials: Configurations that the release is chosen from, in place of the mechanism: the first run that holds all
             criteria.
         target: A column that models will predict, which configurations without a workload of their own serve.
+        lost: What the cap on weights takes away, if that is to be measured; see `lost_of`.
         of: Another with the same queries, which may be very many and are read once.
 
     Raises:
@@ -422,6 +457,7 @@ class RunSpec:
     criteria: Criteria | None = None
     trials: Trials | None = None
     target: str | None = None
+    lost: LostWeight | None = None
     of: RunSpec | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -470,7 +506,7 @@ class RunSpec:
 
         if not isinstance(self.budget, Subsampled):
             return
-        if not self.algorithm.takes_samples:
+        if not self.algorithm.takes_samples or self.lost is not None:
             raise ConfigError("this mechanism does not work on a sample of the records", remedy="take dual-query")
         if isinstance(self.wanted, OpenDomain):
             message = "values are learnt from all records, and the budget is for a sample of them"
@@ -492,9 +528,14 @@ class RunSpec:
     @property
     def _shares_before(self) -> tuple[float, float]:
         """Shares of the budget that are spent before the run: by what is learnt and positions, and by needs."""
-        before = self.targets(self._outline).share(self.positions)
+        before = self.targets(self._outline).share(self.positions) + self.share_of_lost
         before += learning_share(self.wanted) if isinstance(self.wanted, OpenDomain) else 0.0
         return before, sum(charge / self.budget.limit for _, charge in self.needed_steps(self._outline, self.budget))
+
+    @property
+    def share_of_lost(self) -> float:
+        """The share of the budget for what the cap on weights takes away."""
+        return 0.0 if self.lost is None else LOST_SHARE
 
     def _check_needs(self) -> None:
         """Refuse questions that cannot be measured."""
@@ -553,7 +594,8 @@ class RunSpec:
         from hedgerow.privacy import for_any_steps
 
         budget = self.algorithm.accounted(self.asked, self.budget)
-        if not isinstance(self.wanted, Domain) or self.targets(self.wanted).counted or self.needs or self.criteria:
+        beside = self.needs or self.criteria or self.lost
+        if not isinstance(self.wanted, Domain) or self.targets(self.wanted).counted or beside:
             budget = for_any_steps(budget)  # others than the algorithm's are paid for too
         return replace(self, budget=budget, of=self)
 
@@ -608,6 +650,13 @@ class RunSpec:
             with watching(curator):
                 positions = targets.measure(curator, self.positions)
             opened = replace(opened, events=curator.ledger.events, positions=positions)
+        if self.lost is not None:
+            counted = self.lost.read_beside(domain)
+            weights = read(counted, Workload.marginals(counted, 1), None)
+            curator = Curator(weights, opened.budget, noise=self.noise, events=opened.events)
+            with watching(curator):
+                lost = curator.measure(self.lost, LOST_SHARE * opened.budget.limit, label="lost weight")
+            opened = replace(opened, events=curator.ledger.events, lost=(lost,))
         if self.needs:
             curator = Curator(opened.table, opened.budget, noise=self.noise, events=opened.events)
             with watching(curator):

@@ -35,6 +35,7 @@ from hedgerow.runs import (
     for_questions,
     is_counted_in_place,
     knowing,
+    lost_of,
     noise_of,
     share_of_positions,
     trials_of,
@@ -108,6 +109,7 @@ def synthesize(
     at_most: int | None = None,
     weight: str | None = None,
     largest_weight: int | None = None,
+    possible_weight: int | None = None,
     coded: bool = False,
     show_values: bool = False,
     records: int | None = None,
@@ -160,6 +162,9 @@ def synthesize(
         at_most: Maximum records counted per person.
         weight: Column that says how often a record counts.
         largest_weight: The largest weight that counts.
+        possible_weight: The largest weight that a record can have, such as the documents of the survey tell: what
+            ``largest_weight`` takes away of the population is then measured, with a twentieth of the budget, see
+            ``Release.lost_share``.
         coded: Whether the table holds codes in place of values.
         show_values: Whether errors about cells may show their values.
         records: Number of records to draw; by default the noisy number of records, or 100,000 where they have weights.
@@ -207,7 +212,8 @@ def synthesize(
     wanted = knowing(_domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft), known)
     target = target or (wanted if isinstance(wanted, Domain) else wanted.outline).target
     algorithm, asked = _algorithm_of(mechanism, optimize_for), workload_with(workload, means, target=target)
-    told = tuple(needs), criteria_of(require), trials_of(configurations, alone=mechanism == "mwem"), target
+    trials = trials_of(configurations, alone=mechanism == "mwem")
+    told = tuple(needs), criteria_of(require), trials, target, lost_of(possible_weight, options)
     run = for_questions(algorithm, asked, target), promised, asked, noise_of(seed), share_of_positions(wanted, options)
     release = _released(data, RunSpec(wanted, *run, *told), options, register, name)
     given = {"persons": options.persons, "workload": workload or target, "register": register, "records": records}

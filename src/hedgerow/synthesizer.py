@@ -47,6 +47,7 @@ class Synthesizer:
         at_most: Number of records of a person that are counted.
         weight: Column that says how often a record counts.
         largest_weight: The largest weight that counts.
+        possible_weight: The largest weight that a record can have; what the cap takes away is then measured.
         seed: NOT PRIVATE: noise that can be drawn again, and seed of the records.
 
     Example:
@@ -78,6 +79,7 @@ class Synthesizer:
     at_most: int | None = None
     weight: str | None = None
     largest_weight: int | None = None
+    possible_weight: int | None = None
     seed: int | None = None
     _made: Synthesis | None = field(default=None, init=False)
 

@@ -184,6 +184,9 @@ MISTAKES = [
     Mistake("ledger_checks", "if entry.neighbours != (relation or entries[0].neighbours):", "if not entry.neighbours:"),
     Mistake("ledger_checks", "if not is_public(entry.neighbours)", "if not entry.neighbours"),
     Mistake("ledger_checks", '*ledger["events"]):', '*ledger["events"][1:]):'),
+    Mistake("relations", "return Fraction(parts.most * (possible - cap)) ** 2", "return Fraction(possible - cap) ** 2"),
+    Mistake("relations", "parts.most * (possible - cap)", "parts.most * (cap)"),
+    Mistake("relations", "(parts.weight, parts.largest) != (column, cap)", "parts.weight != column"),
     Mistake("relations", "return (2 if gaussian else 4) *", "return 2 *"),
     Mistake("relations", "return (2 if gaussian else 4) *", "return (1 if gaussian else 4) *"),
     Mistake("relations", "else max(one, other)\n", "else other\n"),
@@ -264,7 +267,7 @@ MISTAKES = [
     Mistake(
         "measurement_checks", 'entry.asks("query", PARITIES) and entry.label != LEARN', 'entry.asks("query", PARITIES)'
     ),
-    Mistake("measurement_checks", 'words if form in ("explicit", "blocks") else ""', '""'),
+    Mistake("measurement_checks", 'words if form in ("explicit", "blocks", "lost") else ""', '""'),
     Mistake("measurement_checks", "high - low <= 1 for", "high - low <= 5 for"),
     Mistake("measurement_checks", "not (before or after)", "not (before and after)"),
     Mistake("questions", "if mechanism not in kind.mechanisms:", "if not mechanism:"),
@@ -573,6 +576,13 @@ def relations_are_right(load: Load) -> None:
     assert [relations.is_public(each) for each in (weighted, both)] == [False, False]
     assert relations.squared_of_persons(both) == 225
     assert relations.squared_of_persons("add-remove of records of weight (w) up to 40") == 1600
+    assert relations.squared_of_lost(both, "w", 3, 7) == 400
+    for column, cap in (("v", 3), ("w", 2)):
+        try:
+            relations.squared_of_lost(both, column, cap, 7)
+        except ValueError:
+            continue
+        raise AssertionError("a sum of other weights was taken for that of the relation's")
     assert [relations.of_whole_tables(each) for each in (weighted, both)] == ["replace", "replace of persons (id)"]
     for relation, counts, wanted in (
         ("add-remove", True, 1),

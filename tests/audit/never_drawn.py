@@ -177,6 +177,7 @@ NEVER: dict[str, tuple[str, ...]] = {
     "a public parameter: a look at the table is only left out for it, and runs with it have tests of their own": (
         "synth --known",
     ),
+    "one sum more; its neighbours and transcripts are enumerated by tests of their own": ("synth --possible-weight",),
     "it repeats runs that are drawn, and its law and price are enumerated by tests of their own": ("synth --try",),
     "it chooses columns or their codes before anything is counted; all places are compared with one another": (
         *("scan_table(columns)", "scan_table(coded)", "synth --coded", "ask --coded", "ask --columns"),

@@ -131,6 +131,7 @@ def _of_fields(mapping: Any) -> Question:
         "positions": f"positions in the bins of {names}",
         "moments": f"moments of {names}",
         "products": f"products of {names}",
+        "lost": f"what the cap takes away of {names}, up to {fields['words']}",
     }
     return Question("query", fields, texts.get(fields["form"], fields["words"]))
 

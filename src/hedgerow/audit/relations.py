@@ -132,6 +132,28 @@ def records_of_person(relation: str) -> int:
     return parts.most * parts.largest
 
 
+def squared_of_lost(relation: str, column: str, cap: int, possible: int) -> Fraction:
+    """The square of the most that a cap takes away of what one person counts for.
+
+    Args:
+        relation: The relation.
+        column: The column of weights.
+        cap: The largest weight that counts.
+        possible: The largest possible weight.
+
+    Raises:
+        ValueError: The relation has other weights, or a cap that is not below.
+
+    Example:
+        >>> squared_of_lost("add-remove of records of weight (w) up to 40", "w", 40, 43)
+        Fraction(9, 1)
+    """
+    parts = _fields_of(relation)
+    if (parts.weight, parts.largest) != (column, cap) or not cap < possible:
+        raise ValueError(f"{relation!r} has no weights {column!r} with a cap at {cap!r}, below {possible!r}")
+    return Fraction(parts.most * (possible - cap)) ** 2
+
+
 def squared_of_persons(relation: str) -> Fraction:
     """The square of the number of records that one person counts for at most.
 

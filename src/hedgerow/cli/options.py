@@ -446,6 +446,8 @@ class QuestionOptions(Options, panel="Algorithm"):
             measured by itself; 'hedgerow plan' tells what that costs.
         require: A YAML file of criteria that the release must hold, such as a largest error of a table. They are tested
             with a share of the budget; where one is not held, no records are written.
+        possible_weight: The largest weight that a record can have, such as the documents of the survey tell: what
+            --largest-weight takes away of the population is then measured, with a twentieth of the budget.
         trying: A YAML file of configurations that the release is chosen from, in place of --mechanism: runs are drawn
             until one holds all criteria of --require. That costs less than two runs, with --epsilon without --delta.
     """
@@ -455,6 +457,7 @@ class QuestionOptions(Options, panel="Algorithm"):
     target: Annotated[str | None, option(metavar="COLUMN")] = None
     needs: Annotated[Path | None, option(metavar="FILE")] = None
     require: Annotated[Path | None, option(metavar="FILE")] = None
+    possible_weight: Annotated[int | None, option(metavar="V", min=2)] = None
     trying: Annotated[Path | None, option("--try", metavar="FILE")] = None
 
     def over(self, domain: Domain, *, alone: bool = True) -> QuestionOptions:
@@ -506,10 +509,11 @@ class QuestionOptions(Options, panel="Algorithm"):
             how: How the table is read.
             noise: Source of the noise; None for the secure one.
         """
-        from hedgerow.runs import RunSpec, criteria_of, share_of_positions, trials_of
+        from hedgerow.runs import RunSpec, criteria_of, lost_of, share_of_positions, trials_of
 
         share, criteria, trials = share_of_positions(wanted, how), criteria_of(self.require), trials_of(self.trying)
-        return RunSpec(wanted, algorithm, budget, self.text, noise, share, self.lines, criteria, trials, self.target)
+        told = self.lines, criteria, trials, self.target, lost_of(self.possible_weight, how)
+        return RunSpec(wanted, algorithm, budget, self.text, noise, share, *told)
 
 
 def domain_of(domain_file: Path, columns: str | None, *, accept_draft: bool = False) -> Domain:

@@ -22,6 +22,7 @@ from .core import Arrays as Arrays
 from .core.attribute_codes import attribute_codes as attribute_codes
 from .core.blocks import Blocks as Blocks
 from .core.family import Family as Family, filled_axes as filled_axes
+from .core.lost_weight import LostWeight as LostWeight
 from .core.noise import NoiseKind as NoiseKind
 from .core.persons import MOST_OF_ONE as MOST_OF_ONE, Persons as Persons, Weight as Weight, persons_of as persons_of
 from .core.positions import Positions as Positions

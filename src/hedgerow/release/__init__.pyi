@@ -46,6 +46,7 @@ from .feasible import Together as Together
 from .file import load_release as load_release, save_release as save_release
 from .group_numbers import CountAnswerer as CountAnswerer
 from .linked import LinkedRelease as LinkedRelease
+from .lost_weight import LostShare as LostShare
 from .metadata import (
     Description as Description,
     left_open as left_open,
@@ -99,6 +100,8 @@ from .summary import (
     levels_sentence as levels_sentence,
     summary_of as summary_of,
     tables_sentence as tables_sentence,
+    weights_of as weights_of,
+    weights_sentence as weights_sentence,
 )
 from .tracing import Traced as Traced, traced as traced
 from .unbiased import (

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -181,11 +181,15 @@ def left_uncounted(neighbours: Neighbours) -> str:
         >>> from hedgerow.queries import persons_of
         >>> left_uncounted(Neighbours.ADD_REMOVE.between(persons_of("patient", 5)))
         '; counted are persons (patient), at most 5 records, and nothing beyond that'
+        >>> left_uncounted(Neighbours.ADD_REMOVE.between(persons_of(None, None, "PWGTP", 200)))
+        '; of the weights (PWGTP) capped at 200'
     """
     persons = neighbours.persons
-    return (
-        "" if persons is None or persons.at_most is None else f"; counted are {persons.text}, and nothing beyond that"
-    )
+    if persons is None or persons.at_most is None:
+        return ""
+    counted = "" if persons.column is None else f"; counted are {replace(persons, weight=None).text}"
+    capped = "" if persons.weight is None else f"; {persons.weight.capped}"
+    return f"{counted and f'{counted}, and nothing beyond that'}{capped}"
 
 
 def shares(risk: float) -> Iterator[float]:

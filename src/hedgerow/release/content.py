@@ -39,12 +39,14 @@ from hedgerow.queries import (
     Blocks,
     Conjunction,
     Explicit,
+    LostWeight,
     Marginal,
     Measurable,
     Measurement,
     NoiseKind,
     Parity,
     Positions,
+    Weight,
     filled_axes,
 )
 
@@ -316,7 +318,9 @@ def measurements_from_list(
     reader = _Reader(arrays)
     measurements = []
     for entry in entries:
-        target = _target_from_dict(entry["target"], reader, domain)
+        told = entry["target"]
+        lost = told["kind"] == "lost"  # of a column that the domain does not have
+        target = _lost_weight(told) if lost else _target_from_dict(told, reader, domain)
         values = reader.floats(VALUES, (target.size,))
         measurements.append(Measurement(target, values, NoiseKind(entry["noise"]), float(entry["scale"])))
     reader.finish()
@@ -343,6 +347,8 @@ def _target_to_dict(target: Measurable, pieces: Mapping[str, list[NDArray[Any]]]
             return {"kind": "conjunction", **entry, "codes": [codes.to_json() for codes in target.codes]}
         case Parity():
             return {"kind": "parity", **entry}
+        case LostWeight():
+            return {"kind": "lost", **entry, "cap": target.weight.largest, "possible": target.possible}
         case Explicit():
             has_bits = bool(((target.vector == 0.0) | (target.vector == 1.0)).all())
             pieces[BITS if has_bits else VECTORS].append(
@@ -351,6 +357,11 @@ def _target_to_dict(target: Measurable, pieces: Mapping[str, list[NDArray[Any]]]
             bits = {"bits": True} if has_bits else {}
             return {"kind": "explicit", **entry, "name": target.name, "limits": list(target.limits), **bits}
     raise ReleaseError(f"a release cannot hold a measurement of {type(target).__name__}")
+
+
+def _lost_weight(entry: Mapping[str, Any]) -> LostWeight:
+    (column,) = entry["scope"]
+    return LostWeight(Weight(str(column), int(entry["cap"])), int(entry["possible"]))
 
 
 def _blocks(entry: Mapping[str, Any], reader: _Reader, domain: Domain, scope: Clique) -> Blocks:

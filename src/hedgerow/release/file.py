@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hedgerow.domain import domain_from_mapping, domain_to_mapping
 from hedgerow.errors import HedgerowError, ReleaseError
 from hedgerow.privacy import Ledger, WorkloadError, budget_from_dict, check_answers_paid, check_limit
-from hedgerow.queries import Positions, workload_from_dict, workload_to_dict
+from hedgerow.queries import LostWeight, Positions, workload_from_dict, workload_to_dict
 from hedgerow.release.container import Container, damaged, write_container
 from hedgerow.release.content import StoredModel, measurements_from_list, measurements_streamed, model_to_dict
 from hedgerow.release.criteria import Verdict
@@ -37,7 +37,7 @@ def save_release(release: Release, path: str | os.PathLike[str], sign: SigningKe
         ReleaseError: The file cannot be written.
     """
     workload, workload_arrays = workload_to_dict(release.workload)
-    measurements, measurement_arrays = measurements_streamed([*release.positions, *release.measurements])
+    measurements, measurement_arrays = measurements_streamed([*release.positions, *release.lost, *release.measurements])
     model, model_arrays = model_to_dict(release.held)
     ledger = Ledger.of(release.budget, release.events)
     content: dict[str, Any] = {
@@ -94,8 +94,9 @@ def _release_of(content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
         workload=workload_from_dict(content["workload"], arrays, domain),
         budget=budget,
         events=ledger.events,
-        measurements=tuple(m for m in measurements if not isinstance(m.target, Positions)),
+        measurements=tuple(m for m in measurements if not isinstance(m.target, Positions | LostWeight)),
         positions=tuple(m for m in measurements if isinstance(m.target, Positions)),
+        lost=tuple(m for m in measurements if isinstance(m.target, LostWeight)),
         error=error,
         total=total,
         provenance=Provenance.from_dict(content["provenance"]),

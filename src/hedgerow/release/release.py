@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, Self, final
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow.cards import card
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.quantities import spent_of
-from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, Positions, parse_predicate
+from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, Positions, Weight, parse_predicate
 from hedgerow.release.answer import (
     NOTHING,
     TOTAL_SHARE,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from hedgerow.queries import Measurement, Workload
     from hedgerow.release.bin_positions import BinPositions
     from hedgerow.release.criteria import Verdict
+    from hedgerow.release.lost_weight import LostShare
     from hedgerow.release.record_conditions import Given
     from hedgerow.release.records import Records
     from hedgerow.system import SigningKey
@@ -101,6 +102,7 @@ class Release:
         counted: The noisy number of records, where ``total`` averages it with the sums of noisy tables; else None.
         positions: Noisy sums of where in their bins records lie, for columns in bins where they were measured.
         verdicts: Noisy verdicts on the criteria of the run, if it had some.
+        lost: The noisy sum of what the cap on weights takes away, if it was measured.
 
     Example:
         >>> import hedgerow
@@ -131,6 +133,7 @@ class Release:
     counted: float | None = None
     positions: tuple[Measurement, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+    lost: tuple[Measurement, ...] = ()
 
     def __repr__(self) -> str:
         """One line: algorithm, columns, number of records, budget; ``guarantee`` says it in words."""
@@ -215,6 +218,29 @@ class Release:
             )
             for column, counts in zip(binned, tables, strict=True)
         }
+
+    @cached_property
+    def left_uncounted(self) -> str:
+        """Words for the end of ``covers``: records and parts of weights that no number counts."""
+        lost = self.lost_share
+        return left_uncounted(self.budget.neighbours) + ("" if lost is None else f", which lose {lost.text}")
+
+    @cached_property
+    def lost_share(self) -> LostShare | None:
+        """The share of the population that the cap on weights takes away; None where it was not measured."""
+        from hedgerow.release.lost_weight import LostShare
+
+        if not self.lost:
+            return None
+        everyone = Conjunction.where(self.domain, {})
+        counted = partial(self.bound, everyone, self.total)
+        return LostShare.of(self.lost[0], counted, known=self.knows_total)
+
+    @property
+    def weight(self) -> Weight | None:
+        """The weights of records, and their cap; None where records have none."""
+        persons = self.budget.neighbours.persons
+        return None if persons is None else persons.weight
 
     def guarantee(self) -> str:
         """The promise about the people in the table in one sentence, or that there is none."""
@@ -435,9 +461,7 @@ class Release:
         return self._n_of(self.total)
 
     def _n_of(self, count: float) -> int:
-        persons = self.budget.neighbours.persons
-        weighted = persons is not None and persons.weight is not None
-        return min(max(1, round(count)), WEIGHTED_RECORDS if weighted else sys.maxsize)
+        return min(max(1, round(count)), sys.maxsize if self.weight is None else WEIGHTED_RECORDS)
 
     def _checked(self, n: int | None, method: Method) -> int:
         """Number of records to draw."""
@@ -505,11 +529,7 @@ class Release:
                 remedy="ask for a condition, or call marginal() for all cells of a marginal",
             )
         found = self.bound(asked, self.value(asked), confidence, together=together)
-        return (
-            replace(found, covers=found.covers + left_uncounted(self.budget.neighbours))
-            if found.has_interval
-            else found
-        )
+        return replace(found, covers=found.covers + self.left_uncounted) if found.has_interval else found
 
     def bound(self, query: LinearQuery, value: float, confidence: float = 0.95, *, together: bool = False) -> Answer:
         """Add the interval to a linear query's value under the model.

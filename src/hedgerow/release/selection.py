@@ -33,7 +33,7 @@ of a release have their mean, in a session at the middle of their bin (see ``num
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 
 import pyarrow as pa
@@ -45,6 +45,7 @@ from hedgerow.queries import (
     Aggregate,
     Groups,
     LinearQuery,
+    Neighbours,
     Selection,
     columns_of,
     parse_select,
@@ -179,20 +180,26 @@ def _questions(domain: Domain, column: Aggregate) -> int:
     return missing + (1 + Numbers.of(attribute).wide) * (2 if column.kind in SPREADS else 1)
 
 
-def select(selection: Selection, asked: CountAnswerer, confidence: float) -> Selected:
+def select(
+    selection: Selection, asked: CountAnswerer, confidence: float, neighbours: Neighbours | None = None
+) -> Selected:
     """Answer a statement.
 
     Args:
         selection: The statement.
         asked: The one who answers its questions.
         confidence: Confidence of each interval on its own.
+        neighbours: The relation, which names the persons and weights of the table.
 
     Raises:
         QueryError: It leads to too many questions.
         ConfigError: The confidence is not between 0 and 1.
     """
     check_selection(selection, of_data=True)
-    return _answered(selection, asked, confidence, None)
+    found = _answered(selection, asked, confidence, None)
+    if neighbours is None or found.covers == NOTHING:
+        return found
+    return replace(found, covers=found.covers + left_uncounted(neighbours))
 
 
 def _answered(
@@ -208,7 +215,7 @@ def _answered(
     held = f"{100 * confidence:.6g}% confidence {f'for all {number:,} together' if joint else 'each'}"
     covers = _covers(selection, cells, held, release)
     if release is not None and covers != NOTHING:
-        covers += left_uncounted(release.budget.neighbours)
+        covers += release.left_uncounted
     return Selected(
         selection.groups.names, headings, selection.groups.labels, cells, dict(selecting.sources), confidence, covers
     )

@@ -37,8 +37,35 @@ def summary_of(release: Release) -> dict[str, Any]:
         "workload": release.workload.spec,
         "algorithm": release.provenance.algorithm,
         "error": None if error is None else _error_to_dict(error),
+        **weights_of(release),
         **({"criteria": [verdict.described() for verdict in release.verdicts]} if release.verdicts else {}),
     }
+
+
+def weights_of(release: Release) -> dict[str, Any]:
+    """The weights of records for programs, under ``weights``; nothing where records have none.
+
+    Args:
+        release: The release.
+    """
+    if release.weight is None:
+        return {}
+    lost = None if release.lost_share is None else release.lost_share.to_dict()
+    return {"weights": {"column": release.weight.column, "capped_at": release.weight.largest, "lost": lost}}
+
+
+def weights_sentence(release: Release) -> str:
+    """What numbers are about where records have weights; empty where they have none.
+
+    Args:
+        release: The release.
+    """
+    if release.weight is None:
+        return ""
+    lost = "how much of the population is lost was not measured"
+    if release.lost_share is not None:
+        lost = f"they lose {release.lost_share.text}"
+    return f"All numbers are {release.weight.capped}; {lost}."
 
 
 def _error_to_dict(error: WorkloadError) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from hedgerow.release import (
     survey_size,
     tables_sentence,
     verdicts_sentence,
+    weights_sentence,
 )
 from hedgerow.report.page import large_text, number_text, page_template, require_extra, write_page
 from hedgerow.report.questions import questions_of
@@ -158,6 +159,7 @@ def render_report(
         estimates=[] if simulated is None else list(_estimated(simulated)),
         distinct_records=distinct_records(release),
         tables_sentence=tables_sentence(release),
+        weights=weights_sentence(release),
         confidence=CONFIDENCE,
         **_pairs(release, knowledge),
         **_for_the_auditor(release),
@@ -172,8 +174,9 @@ def _facts(release: Release) -> dict[str, str]:
     """The figures at the top."""
     public = release.knows_total
     budget = release.budget.to_dict()
+    records = "number of records" if release.weight is None else "population"
     facts = {
-        f"number of records{'' if public else ', noisy'}": number_text(release.total, 3),
+        f"{records}{'' if public else ', noisy'}": number_text(release.total, 3),
         "columns": str(len(release.domain)),
     }
     facts |= {name: at_most(budget[name]) for name in ("epsilon", "delta", "rho", "mu") if name in budget}

@@ -59,6 +59,19 @@ def test_a_release_is_about_the_population_and_its_files_say_so(survey: Path) ->
     assert audited["files"][0]["verdict"] == "holds"
 
 
+def test_what_the_cap_takes_away_is_measured_where_it_is_asked_for(survey: Path) -> None:
+    told = json.loads(synth(*WEIGHT, "--possible-weight", "400", "--json").stdout)["weights"]
+    assert (told["column"], told["capped_at"], told["lost"]["largest_possible"]) == ("PWGTP", 300, 400)
+    assert told["lost"]["low"] < 0.067 < told["lost"]["high"] < 0.1
+    shown = " ".join(call("show", "out.release").stdout.split())
+    assert "All numbers are of the weights (PWGTP) capped at 300; they lose" in shown
+    planned = call(
+        "plan", "--domain", "survey.yaml", "--epsilon", "1", "--total", "9", *WEIGHT, "--possible-weight", "400"
+    )
+    assert "5% of the budget: what the cap at 300 takes away of PWGTP, up to 400" in " ".join(planned.stdout.split())
+    synth(*WEIGHT, "--possible-weight", "300", out="no", code=1)
+
+
 def test_records_are_as_many_as_are_wanted(survey: Path) -> None:
     told = synth(*WEIGHT, "--records", "500", out="few")
     release = Release.load(survey / "few.release")
@@ -109,6 +122,8 @@ def test_a_session_remembers_its_weights(survey: Path) -> None:
     first = ("ask", "survey.csv", "--domain", "survey.yaml", "--session", "s.session", "--epsilon", "5")
     assert SENTENCE in " ".join(call(*first, *WEIGHT, "region = 'A'").stdout.split())
     later = ("ask", "survey.csv", "--session", "s.session")
+    told = json.loads(call(*later, "SELECT region, COUNT(*) FROM t GROUP BY region", "--json").stdout)
+    assert told["tables"][0]["covers"].endswith("; of the weights (PWGTP) capped at 300")
     call(*later, "region = 'B'")
     call(*later, *WEIGHT, "--neighbours", "add-remove", "region = 'C'")
     refused = call(*later, "--weight", "PWGTP", "--largest-weight", "2", "region = 'C'", code=1)

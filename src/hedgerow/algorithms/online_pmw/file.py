@@ -277,7 +277,7 @@ class SessionFile:
         )
         asking = Asking(ask, ask_groups, session.guess)
         try:
-            selected = select(read, asking, confidence)
+            selected = select(read, asking, confidence, session.budget.neighbours)
             self._reached("looked")
             self._settle(session)
         except BaseException:  # what is in memory may be half of a correction: the file alone says what was

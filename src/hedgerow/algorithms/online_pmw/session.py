@@ -314,7 +314,9 @@ class OnlineSession:
         """
         check_confidence(confidence)
         before = self._spent
-        selected = select(self.read(statement), Asking(self.ask, self.ask_groups, self.guess), confidence)
+        selected = select(
+            self.read(statement), Asking(self.ask, self.ask_groups, self.guess), confidence, self.budget.neighbours
+        )
         return replace(selected, charged=self._spent - before)
 
     def read(self, statement: str | Selection) -> Selection:

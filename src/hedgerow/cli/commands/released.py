@@ -358,12 +358,13 @@ def show(*, release: ReleaseFile, shown: Output) -> None:
         summary_of,
         tables_sentence,
         verdicts_sentence,
+        weights_sentence,
     )
 
     loaded = load_release(release)
     shown.tell(loaded.guarantee())
-    if loaded.provenance.left_out:
-        shown.tell(loaded.provenance.left_out)
+    for sentence in filter(None, (weights_sentence(loaded), loaded.provenance.left_out)):
+        shown.tell(sentence)
     shown.say()
     shown.tell(error_sentence(loaded))
     if loaded.error is not None:

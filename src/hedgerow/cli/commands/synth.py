@@ -264,6 +264,7 @@ def _tell(
         release_warnings,
         summary_of,
         tables_sentence,
+        weights_sentence,
     )
 
     paths = output.say_files(files)
@@ -273,7 +274,8 @@ def _tell(
     output.say(f"spent    {spent_of(release.spent, release.budget.limit, release.budget.unit)}")
     left = registered.tell()
     output.tell(release.guarantee())
-    for sentence in filter(None, (release.provenance.left_out, ignored_in_words(release.domain), _joined(release))):
+    sentences = weights_sentence(release), release.provenance.left_out, ignored_in_words(release.domain)
+    for sentence in filter(None, (*sentences, _joined(release))):
         output.tell(sentence)
     summary = summary_of(release)
     if release.error is not None:
@@ -305,6 +307,4 @@ def _tell(
 
 def _stands_for(release: Release, n_records: int) -> str:
     """People of the population that a record stands for, where the records of the table had weights."""
-    persons = release.budget.neighbours.persons
-    weighted = persons is not None and persons.weight is not None
-    return f", each of which stands for {release.total / n_records:,.4g}" if weighted else ""
+    return "" if release.weight is None else f", each of which stands for {release.total / n_records:,.4g}"

@@ -203,7 +203,7 @@ class Encoding:
         measures = coding.measures
         beside = [each for each in (self.weights, self.identities) if each is not None]
         repetitive = [name for name, encoder in encoders.items() if encoder.prefers_dictionary]
-        for batch in self._reader.batches([*encoders, *(each.column for each in beside)], repetitive):
+        for batch in self._reader.batches([*dict.fromkeys([*encoders, *(each.column for each in beside)])], repetitive):
             codes = {name: self._codes(name, encoder, batch.column(name)) for name, encoder in encoders.items()}
             if coding.options.coded:
                 codes |= {span.measured: codes[span.length] for span in coding.domain.spans if span.column}

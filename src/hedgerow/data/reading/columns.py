@@ -39,7 +39,7 @@ class Coding:
         """Names of the columns that are read, those of counts, weights and persons last."""
         measured = {span.length for span in self.spans if not span.column}
         attributes = (name for name in self.attributes if name not in measured)
-        return (*attributes, *self.options.apart)
+        return (*dict.fromkeys((*attributes, *self.options.apart)),)
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -122,11 +122,13 @@ def _check_persons(persons: Persons, coding: Coding, file: str) -> None:
             "rows that stand for several records cannot be bounded by person, and have no weights",
             remedy="write one row for each record, or leave the column of counts out",
         )
-    if persons.weight is not None and persons.weight.column in (*coding.attributes, persons.column):
+    weight = persons.weight
+    attributes = () if coding.domain.names == (weight and weight.column,) else (*coding.attributes,)
+    if weight is not None and weight.column in (*attributes, persons.column):
         raise ColumnError(
             "it is the column of weights, and an attribute of the domain or what tells persons apart at once",
             file=file,
-            column=persons.weight.column,
+            column=weight.column,
             remedy="take it out of the domain, or name another column of weights",
         )
     if persons.column in coding.attributes:

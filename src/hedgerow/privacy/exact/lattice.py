@@ -13,13 +13,15 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data import PreparedSource
 from hedgerow.errors import DataError, QueryError
-from hedgerow.queries import LATTICE_BITS, Blocks, Family, Positions, Tables, Workload, answered
+from hedgerow.queries import LATTICE_BITS, Blocks, Family, LostWeight, Positions, Tables, Workload, answered
 from hedgerow.queries.core.query import Conjunction, LinearQuery, Marginal, Measurable, Parity
 
 LARGEST_MASS = 2**31
 """Records may not pass this, and answers that selections look at are cut to it: they stay exact in 64 bits."""
 
 _SATURATION = 2**62
+_WHOLE = Marginal | Blocks | Conjunction | Parity | LostWeight
+"""What has whole answers, by its own method, from whole counts."""
 
 
 def step_of(target: Measurable) -> float:
@@ -34,7 +36,7 @@ def step_of(target: Measurable) -> float:
         >>> step_of(Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",)))
         1.0
     """
-    if isinstance(target, Marginal | Blocks | Conjunction | Parity):
+    if isinstance(target, _WHOLE):
         return 1.0
     if isinstance(target, Positions):
         return 2.0**-LATTICE_BITS
@@ -65,7 +67,7 @@ def exact_units(targets: Sequence[Measurable], tables: Tables) -> list[Ints]:
     Returns:
         For each Ints, shape ``(target.size,)``: counts divided by ``step_of(target)``.
     """
-    whole = [isinstance(target, Marginal | Blocks | Conjunction | Parity) for target in targets]
+    whole = [isinstance(target, _WHOLE) for target in targets]
     counted = iter(answered([target for target, counts in zip(targets, whole, strict=True) if counts], tables))
     scopes = list({target.scope: None for target, counts in zip(targets, whole, strict=True) if not counts})
     seen = dict(zip(scopes, tables.marginals(scopes) if scopes else (), strict=True))  # in one pass

@@ -25,7 +25,7 @@ from hedgerow.privacy.mechanisms import (
     SPARSE_VECTOR,
     THRESHOLDED,
 )
-from hedgerow.queries import Blocks, Conjunction, Explicit, Marginal, Measurable, Parity, Positions
+from hedgerow.queries import Blocks, Conjunction, Explicit, LostWeight, Marginal, Measurable, Parity, Positions
 
 PUBLIC = "public"
 """Name of the mechanism that gives a number which is public between neighbours."""
@@ -124,11 +124,11 @@ class MeasuredQuery(Question):
 
     Attributes:
         form: ``"marginal"``, ``"blocks"``, ``"positions"``, ``"moments"``, ``"products"``, ``"parity"``,
-            ``"conjunction"``, ``"explicit"`` or ``"query"`` for others; empty in events of format 2, which do not say
-            it.
+            ``"conjunction"``, ``"explicit"``, ``"lost"`` (weights) or ``"query"`` for others; empty in events of
+            format 2, which do not say it.
         scope: Names of the attributes.
-        words: The condition of a conjunction or of a part of a marginal, the name of a query, or what blocks tell
-            apart.
+        words: The condition of a conjunction or of a part of a marginal, the name of a query, what blocks tell
+            apart, or the largest possible weight.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange
@@ -160,6 +160,8 @@ class MeasuredQuery(Question):
                 form = "conjunction"
             case Explicit():
                 form, words = "explicit", target.name
+            case LostWeight():
+                form, words = "lost", str(target.possible)
         return cls(form, target.scope, words)
 
     def text(self, values: int, threshold_scale: float) -> str:
@@ -170,12 +172,12 @@ class MeasuredQuery(Question):
                 return f"{names} where {self.words}" if self.words else names
             case "blocks":
                 return f"{self.words or names} in {values} blocks"
-            case "positions":
-                return f"positions in the bins of {names}"
-            case "moments" | "products":
-                return f"{self.form} of {names}"
+            case "positions" | "moments" | "products":
+                return f"{self.form}{' in the bins' * (self.form == 'positions')} of {names}"
             case "parity":
                 return f"parity({', '.join(self.scope)})"
+            case "lost":
+                return f"what the cap takes away of {names}, up to {self.words}"
         return self.words
 
 

@@ -21,6 +21,8 @@ class Weight:
     Example:
         >>> Weight("PWGTP", 200).text
         'of weight (PWGTP) up to 200'
+        >>> Weight("PWGTP", 200).capped
+        'of the weights (PWGTP) capped at 200'
     """
 
     column: str
@@ -48,6 +50,11 @@ class Weight:
     def text(self) -> str:
         """The weights in words."""
         return f"of weight ({self.column}) up to {self.largest}"
+
+    @property
+    def capped(self) -> str:
+        """What a number is about that rests on them."""
+        return f"of the weights ({self.column}) capped at {self.largest}"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, ConflictError, DataError, HedgerowError, QueryError, ServiceError, TableError
 from hedgerow.privacy import NoiseSource, Register
-from hedgerow.queries import Groups, LinearQuery, Selection, query_scope
+from hedgerow.queries import Groups, LinearQuery, Neighbours, Selection, query_scope
 from hedgerow.release import Estimate, Records, Release, Selected, check_confidence, check_selection, estimates, select
 from hedgerow.service.sessions.group import Question
 from hedgerow.service.sessions.registering import charging, check_registration, keeping_learnt, within_filter
@@ -314,7 +314,8 @@ class SessionWorkers:
         try:
             kind = KnownAnswers if free else StatementAnswers
             answers = kind(worker, selection.text, person=person.id, request=request)
-            return replace(select(selection, answers, confidence), charged=answers.charged)
+            neighbours = Neighbours.of(data_set.registration.budget["neighbours"])
+            return replace(select(selection, answers, confidence, neighbours), charged=answers.charged)
         except DataError as error:
             raise self._told(error, person) from None
 
