@@ -165,6 +165,32 @@ def test_any_multipliers_prove_a_true_bound(monkeypatch: pytest.MonkeyPatch) -> 
         assert high >= best[1] - 1e-5
 
 
+def test_large_tables_are_seen_in_classes_of_their_other_attributes() -> None:
+    """16,384 cells have the ends that tables of 2,048 have, which are summed beforehand; and hold."""
+    rng = np.random.default_rng(7)
+    c, d = rng.integers(0, 64, 50_000), rng.integers(0, 64, 50_000)
+    columns = {"a": rng.random(50_000) < c / 64, "b": rng.random(50_000) < d / 64, "c": c, "d": d}
+    fine, coarse = (
+        Domain([IntegerRange(name, 0, size - 1) for name, size in zip("abcd", sizes, strict=True)])
+        for sizes in ((2, 2, 64, 64), (2, 2, 16, 32))
+    )
+    ends = list[list[float]]()
+    for domain, step, wider in ((fine, 1, 1), (coarse, 4, 2)):
+        tables = [np.zeros((2, 64, 64)), np.zeros((2, 64, 64))]
+        measured, noise = list[Measurement](), np.random.default_rng(8)
+        for first, table in zip("ab", tables, strict=True):
+            np.add.at(table, (columns[first].astype(int), c, d), 1.0)
+            noisy_table = table + np.rint(noise.normal(0.0, 9.0, table.shape))
+            sums = noisy_table.reshape(2, 64 // step, step, 64 // wider, wider).sum(axis=(2, 4))
+            scale = 9.0 * np.sqrt(step * wider)
+            measured.append(
+                Measurement(Marginal(domain, (first, "c", "d")), sums.reshape(-1), NoiseKind.GAUSSIAN, scale)
+            )
+        ends.append(list(together(Conjunction.where(domain, {"a": [1], "b": [1]}), measured, 50_000.0).ends(RISK)))
+    assert ends[0] == pytest.approx(ends[1], abs=1e-3)
+    assert 0.0 < ends[0][0] <= (columns["a"] & columns["b"]).sum() <= ends[0][1] < 30_000.0
+
+
 def test_too_little_and_too_much_have_no_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
     table = Table(DOMAIN, codes(rng, 500))

@@ -39,8 +39,10 @@ from hedgerow.release.noise_sums import Noises
 
 Number = TypeVar("Number", bound=np.generic)
 
-_MOST_CELLS = 24_000
-"""Unknowns of a programme; blocks with more are left out, the largest first. Both ends of so many take a second."""
+_MOST_CELLS = 8_192
+"""Unknowns of a programme; blocks with more are left out, the largest first."""
+_LARGEST_BLOCK = 2_048
+"""Unknowns of a block from which on its other attributes are seen in fewer classes."""
 _MOST_CLASSES = 4_096
 """Cells of the table over the classes of the question's attributes."""
 _LARGEST = 1 << 20
@@ -109,7 +111,9 @@ class Together:
             risk: Probability that the interval may miss.
         """
         sums, low, high = self._constraints(risk)
-        above, limits = sparse.vstack([sums, -sums]).tocsr(), np.concatenate([high, -low]) / self.most
+        below, beyond = low > 0.0, high <= self.most  # counts meet the other bounds
+        above = sparse.vstack([sums[beyond], -sums[below]]).tocsr()
+        limits = np.concatenate([high[beyond], -low[below]]) / self.most
         least, most = (self._bound(sign * self.question.values, above, limits) for sign in (-1.0, 1.0))
         return -least, most
 
@@ -121,10 +125,9 @@ class Together:
         aim[: values.size] = values.reshape(-1)
         above, links, aim = above[:, kept], self._links[:, kept], aim[kept]
         starts = [int(kept[:start].sum()) for start in self._starts]
-        equal = np.zeros(links.shape[0])
-        solved: Any = linprog(
-            -aim, A_ub=above, b_ub=limits, A_eq=links, b_eq=equal, method="highs", options={"time_limit": _SECONDS}
-        )
+        options: Any = {"time_limit": _SECONDS, "presolve": False}  # rows are merged, and nothing else is found
+        rows: Any = {"A_ub": above, "b_ub": limits, "A_eq": links, "b_eq": np.zeros(links.shape[0])}
+        solved: Any = linprog(-aim, **rows, method="highs-ds", options=options)
         if solved.status != 0:
             return math.inf
         multipliers = np.maximum(-solved.ineqlin.marginals, 0.0)
@@ -135,21 +138,18 @@ class Together:
     @cached_property
     def _blocks(self) -> list[Clique]:
         """The other attributes of each block: first none, then those that join two attributes which no table holds."""
-        domain, cells = self.question.domain, math.prod(self.question.shape)
-        others = dict.fromkeys(view.beside for view in self.views if view.beside)
-        held = {pair for view in self.views for pair in _pairs(view.attributes)}
+        cells = math.prod(self.question.shape)
+        rests = self.question.joining([view.measurement.target.scope for view in self.views])
         found, used = list[Clique]([()]), cells
-        for rest in sorted(others, key=lambda names: math.prod(domain.shape_of(names))):
-            joined = {name for view in self.views if view.is_in(rest) for name in view.attributes}
-            size = cells * math.prod(domain.shape_of(rest))
-            if _pairs(joined) - held and used + size <= _MOST_CELLS:
+        for size, rest in sorted((cells * math.prod(self.question.cut(rest).values()), rest) for rest in rests):
+            if used + size <= _MOST_CELLS:
                 found.append(rest)
                 used += size
         return found
 
     @cached_property
     def _shapes(self) -> list[tuple[int, ...]]:
-        return [(*self.question.shape, *self.question.domain.shape_of(rest)) for rest in self._blocks]
+        return [(*self.question.shape, *self.question.cut(rest).values()) for rest in self._blocks]
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -173,30 +173,33 @@ class Together:
         return sparse.hstack([first, over], format="csr")
 
     def _constraints(self, risk: float) -> tuple[Any, Floats, Floats]:
-        """Sums of unknowns, a row each, with their lower and upper bounds in counts."""
-        first = np.arange(self._starts[1])
-        rows, columns = [np.zeros_like(first)], [first]
-        low, high, n_rows = [np.array([self.least])], [np.array([self.most])], 1
+        """Sums of unknowns, a row each, with their lower and upper bounds in counts; tables share rows."""
+        ends = {((), 0): (np.array([self.least]), np.array([self.most]))}
+        places = {((), 0): np.zeros(self._starts[1], dtype=np.int64)}
         for place, view in enumerate(self.views, start=1):
             own = risk * 6.0 / (math.pi * place) ** 2 / view.n_sums
             for names in view.subsets:
                 noisy, radii = view.sums(names, own)
                 for number in self._blocks_of(view, names):
-                    sums = view.places(names, self._blocks[number], self._shapes[number])
-                    rows.append(n_rows + sums)
-                    columns.append(self._starts[number] + np.arange(sums.size))
-                    low.append(noisy - radii)
-                    high.append(noisy + radii)
-                    n_rows += noisy.size
-        where = np.concatenate(rows), np.concatenate(columns)
-        matrix: Any = sparse.csr_matrix((np.ones(where[0].size), where), shape=(n_rows, self._starts[-1]))
-        return matrix, np.concatenate(low), np.concatenate(high)
+                    row = view.row(names), number
+                    if row not in ends:
+                        places[row] = view.places(names, self._blocks[number], self._shapes[number])
+                        ends[row] = noisy - radii, noisy + radii
+                    else:
+                        low, high = ends[row]
+                        ends[row] = np.maximum(low, noisy - radii), np.minimum(high, noisy + radii)
+        low, high = (np.concatenate(each) for each in zip(*ends.values(), strict=True))
+        first = np.cumsum([0, *(each[0].size for each in ends.values())])
+        rows = np.concatenate([start + each for start, each in zip(first, places.values(), strict=False)])
+        columns = np.concatenate([self._starts[n] + np.arange(each.size) for (_, n), each in places.items()])
+        matrix: Any = sparse.csr_matrix((np.ones(rows.size), (rows, columns)), shape=(low.size, self._starts[-1]))
+        return matrix, low, high
 
     def _blocks_of(self, view: _View, names: Clique) -> Iterable[int]:
         """The blocks that sums over some variables of a table are constraints of."""
         if set(names).isdisjoint(view.beside):
             return (0,)
-        return (number for number, rest in enumerate(self._blocks) if number and view.is_in(rest))
+        return (number for number, rest in enumerate(self._blocks) if number and self.question.is_in(view.beside, rest))
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,6 +259,34 @@ class _Question:
                 found[name] = sources[0]
         return found
 
+    def cut(self, rest: Clique) -> dict[str, int]:
+        """Numbers of classes that other variables of a table are seen in, by sizes alone: few enough for its block."""
+        sizes = dict(zip(rest, self.domain.shape_of(rest), strict=True))
+        while self.values.size * math.prod(sizes.values()) > _LARGEST_BLOCK and max(sizes.values(), default=0) > 2:
+            widest = max(sizes, key=lambda name: sizes[name])
+            sizes[widest] = -(-sizes[widest] // 2)
+        return sizes
+
+    def other(self, name: str, size: int) -> Ints:
+        """The class of each code of a variable beside the question, of neighbouring codes."""
+        return np.arange(self.domain[name].size) * size // self.domain[name].size
+
+    def joining(self, scopes: Sequence[Clique]) -> list[Clique]:
+        """The other variables of tables that join two attributes of the question which no table holds."""
+        seen = [(self.carriers(names), names) for names in scopes]
+        tables = [(set(own.values()), tuple(name for name in names if name not in own)) for own, names in seen]
+        held = {pair for attributes, _ in tables for pair in _pairs(attributes)}
+        found = list[Clique]()
+        for rest in dict.fromkeys(beside for _, beside in tables if beside):
+            parts = [attributes for attributes, beside in tables if self.is_in(beside, rest)]
+            if _pairs(set[str]().union(*parts)) - held:
+                found.append(rest)
+        return found
+
+    def is_in(self, beside: Clique, rest: Clique) -> bool:
+        """Whether there are other variables of a table, all of them in a block, in the same classes."""
+        return bool(beside) and self.cut(beside).items() <= self.cut(rest).items()
+
     def possible(self, rest: Clique) -> Bools:
         """Whether the rules let any record be in each cell of classes and of the codes of other variables."""
         names = [*self.classes, *rest]
@@ -263,10 +294,12 @@ class _Question:
         small = self.domain.zeros and math.prod(self.domain.shape_of(clique)) <= _LARGEST
         cells = possible_cells(self.domain, clique) if small else None
         if cells is None:
-            return np.ones((*self.shape, *self.domain.shape_of(rest)), dtype=np.bool_)
+            return np.ones((*self.shape, *self.cut(rest).values()), dtype=np.bool_)
         numbers = np.transpose(cells, [clique.index(name) for name in names]).astype(np.int64)
         for axis, name in enumerate(self.classes):
             numbers = _summed(numbers, axis, self.classes[name], self.shape[axis])
+        for axis, (name, size) in enumerate(self.cut(rest).items(), start=len(self.shape)):
+            numbers = _summed(numbers, axis, self.other(name, size), size)
         return np.asarray(numbers > 0)
 
     @cached_property
@@ -328,21 +361,22 @@ class _View:
         names, carried = measurement.target.scope, question.carriers(measurement.target.scope)
         table = measurement.values.reshape(question.domain.shape_of(names))
         copies, attributes = np.ones(table.shape, dtype=np.int64), dict[str, Ints]()
+        sizes = question.cut(tuple(name for name in names if name not in carried))
         for axis, name in enumerate(names):
             if name in carried:
                 attributes[carried[name]], of_codes, n_groups = question.groups(name, carried[name])
-                table = _summed(table, axis, of_codes, n_groups)
-                copies = _summed(copies, axis, of_codes, n_groups)
+            elif (n_groups := sizes[name]) < table.shape[axis]:
+                of_codes = question.other(name, n_groups)
+            else:
+                continue
+            table = _summed(table, axis, of_codes, n_groups)
+            copies = _summed(copies, axis, of_codes, n_groups)
         return cls(question, measurement, attributes, carried, table, copies)
 
     @property
     def beside(self) -> Clique:
         """The other variables of the table."""
         return tuple(name for name in self.measurement.target.scope if name not in self.carried)
-
-    def is_in(self, rest: Clique) -> bool:
-        """Whether there are other variables, all of them among those of a block."""
-        return bool(self.beside) and set(self.beside) <= set(rest)
 
     @cached_property
     def subsets(self) -> list[Clique]:
@@ -369,6 +403,13 @@ class _View:
         measured = self.measurement
         step = step_of(measured.target)
         return Noises.of(measured.noise, measured.scale, np.ones(1), copies=copies, step=step)
+
+    def row(self, names: Clique) -> tuple[Any, ...]:
+        """What sums by some variables are about: tables that tell the same apart share it."""
+        told = zip(self.measurement.target.scope, self.table.shape, strict=True)
+        many = [name for name, size in told if name in names and (size > 1 or name not in self.carried)]
+        seen = ((name, self.carried.get(name)) for name in many)
+        return tuple((of, self.attributes[of].tobytes()) if of else name for name, of in seen)
 
     def places(self, names: Clique, rest: Clique, shape: tuple[int, ...]) -> Ints:
         """The number of the sum by some variables that each unknown of a block is a part of."""
