@@ -313,6 +313,27 @@ def the_bound_on_noise_of_measured_cells_is_five_hundredths() -> None:
         assert bool(traced(release, [("a", "b")]).thin) == (low > 0.05)
 
 
+def a_table_that_nothing_was_fitted_to_gives_no_intervals() -> None:
+    """Small tables are measured with much noise for their own intervals; replicates know nothing of them."""
+    rng = np.random.default_rng(0)
+    sizes = (2, 2, 3, 8, 40, 60, 80, 100)
+    domain = Domain(IntegerRange(f"x{place}", 0, size - 1) for place, size in enumerate(sizes))
+    rows = {column.name: rng.integers(0, size, 20_000) for column, size in zip(domain.columns, sizes, strict=True)}
+    workload = Workload.marginals(domain, 2)
+    release = MWEM().run(read_table(pa.table(rows), domain), workload, PureDP(1.0), noise=SeededNoise(0))
+    fitted = fitted_to(release, release.measurements)
+    (small, *_) = (each for each in release.measurements if each not in fitted)
+    first, second = small.target.scope
+    assert not any({first, second} <= {*each.target.scope} for each in fitted)
+    assert traced(release, [(first, second)]).unfitted == ((first, second),)
+    told = regress(release, f"{first} ~ {second}", replicates=2, seed=0, source="replicates")
+    assert np.isnan(told.estimate.error).all()
+    wanted = f"regression: {first} ~ {second} @ 20"
+    assert f"no records are fitted to it: {wanted!r}" in told.notes[0]
+    assert Workload.parse(wanted, domain).scopes == ((first, second),)
+    assert told.to_dict()["unfitted"] == [[first, second]]
+
+
 def _bound(value: float, name: str = "release.tracing.MOST_NOISE") -> Callable[[pytest.MonkeyPatch], None]:
     return lambda patch: patch.setattr(f"hedgerow.{name}", value)
 
@@ -342,33 +363,17 @@ MUTANTS = [
         _bound(0.035, "release.tracing.MOST_NOISE_MEASURED"),
         the_bound_on_noise_of_measured_cells_is_five_hundredths,
     ),
+    Mutant(
+        "tables that nothing was fitted to give intervals",
+        lambda patch: patch.setattr("hedgerow.release.tracing.fitted_to", lambda release, measurements: measurements),
+        a_table_that_nothing_was_fitted_to_gives_no_intervals,
+    ),
 ]
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_wrong_bound_on_noise_is_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)
-
-
-def test_a_table_that_nothing_was_fitted_to_gives_no_intervals() -> None:
-    """Small tables are measured with much noise for their own intervals; replicates know nothing of them."""
-    rng = np.random.default_rng(0)
-    sizes = (2, 2, 3, 8, 40, 60, 80, 100)
-    domain = Domain(IntegerRange(f"x{place}", 0, size - 1) for place, size in enumerate(sizes))
-    rows = {column.name: rng.integers(0, size, 20_000) for column, size in zip(domain.columns, sizes, strict=True)}
-    workload = Workload.marginals(domain, 2)
-    release = MWEM().run(read_table(pa.table(rows), domain), workload, PureDP(1.0), noise=SeededNoise(0))
-    fitted = fitted_to(release, release.measurements)
-    (small, *_) = (each for each in release.measurements if each not in fitted)
-    first, second = small.target.scope
-    assert not any({first, second} <= {*each.target.scope} for each in fitted)
-    assert traced(release, [(first, second)]).unfitted == ((first, second),)
-    told = regress(release, f"{first} ~ {second}", replicates=2, seed=0, source="replicates")
-    assert np.isnan(told.estimate.error).all()
-    wanted = f"regression: {first} ~ {second} @ 20"
-    assert f"no records are fitted to it: {wanted!r}" in told.notes[0]
-    assert Workload.parse(wanted, domain).scopes == ((first, second),)
-    assert told.to_dict()["unfitted"] == [[first, second]]
 
 
 def test_json_names_what_is_missing_and_what_is_mostly_noise() -> None:

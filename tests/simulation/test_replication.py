@@ -36,6 +36,7 @@ from hedgerow.models import Empirical, Overlay
 from hedgerow.privacy import ZCDP, ApproxDP
 from hedgerow.queries import Parity, Persons, PublicData, Weight
 from hedgerow.release import ReplicateEstimate, Replicates, Target, traced
+from tests.privacy.mutants import Mutant, killed
 
 Statistic = Callable[[pa.Table, np.ndarray], object]
 FREE = [IntegerRange(name, 0, size - 1) for name, size in zip("abcd", (2, 3, 2, 4), strict=True)]
@@ -412,7 +413,7 @@ def test_a_statistic_is_given_the_columns_that_are_named_and_no_others() -> None
     assert "is not checked" in unchecked.notes[0]
 
 
-def test_noise_of_finer_cells_counts_unless_records_have_the_one_table() -> None:
+def noise_of_finer_cells_counts_unless_records_have_the_one_table() -> None:
     """Columns of at most four values: records are weighed to have each pair, however smooth the fit of all cells is."""
     made = paired("marginals:a*b*c*d", epsilon=0.6)
     (measured,) = (each for each in made.release.measurements if each.target.size == 48)
@@ -429,26 +430,34 @@ def test_noise_of_finer_cells_counts_unless_records_have_the_one_table() -> None
     assert (noisy.traced.thin, bool(np.isnan(noisy.low))) == ((("a",),), True)
 
 
-@pytest.mark.parametrize("ruled", [False, True])
-def test_a_table_with_many_empty_cells_has_no_interval_unless_rules_exclude_them(ruled: bool) -> None:
-    """Noise puts records into empty cells, and none can have fewer than none; a rule keeps them out."""
+def tables_with_many_empty_cells_have_no_interval() -> None:
+    """Noise puts records into empty cells, and none can have fewer than none: of 30 cells up to 6.8 may be empty."""
+    for empty, thin in ((6, ()), (7, (("level", "rich"),))):
+        found = of_empty_cells(empty, ruled=False)
+        assert found.traced is not None
+        assert (found.traced.thin, bool(np.isnan(found.low))) == (thin, bool(thin))
+        assert ("fills many cells that are nearly empty" in " ".join(found.notes)) == bool(thin)
+
+
+def rules_keep_noise_out_of_cells() -> None:
+    found = of_empty_cells(14, ruled=True)
+    assert found.traced is not None
+    assert (found.traced.thin, bool(np.isfinite(found.low))) == ((), True)
+
+
+def of_empty_cells(empty: int, *, ruled: bool) -> ReplicateEstimate:
+    """A covariance of 15 levels and who is rich, which nobody of the first levels is."""
     domain = Domain([IntegerRange("level", 0, 14), IntegerRange("rich", 0, 1)])
     if ruled:
-        ends = [impossible(domain, "level > 4 and rich = 0"), impossible(domain, "level < 4 and rich = 1")]
-        domain = Domain(list(domain), constraints=ends)
-    rng = np.random.default_rng(0)
-    level = rng.integers(0, 15, 8000)
-    rich = np.where(level == 4, rng.integers(0, 2, 8000), level > 4).astype(np.int64)
-    table = Table(domain, [level, rich])
-    release = MWEM().run(table, Workload.marginals(domain, 2), PureDP(5.0), noise=SeededNoise(0))
+        domain = Domain(list(domain), constraints=[impossible(domain, f"level < {empty} and rich = 1")])
+    level = np.arange(8000) % 15
+    rich = np.where(level < empty, 0, np.arange(8000) // 15 % 2)
+    release = MWEM().run(Table(domain, [level, rich]), Workload.marginals(domain, 2), PureDP(5.0), noise=SeededNoise(0))
 
-    def correlation(records: pa.Table, weights: np.ndarray) -> float:
+    def covariance(records: pa.Table, weights: np.ndarray) -> float:
         return float(np.cov(records["level"], records["rich"], aweights=weights)[0, 1])
 
-    found = replicate(release, 4, seed=0).estimate(correlation)
-    assert found.traced is not None
-    assert found.traced.thin == (() if ruled else (("level", "rich"),))
-    assert ("fills many cells that are nearly empty" in " ".join(found.notes)) != ruled
+    return replicate(release, 4, seed=0).estimate(covariance)
 
 
 def test_a_column_that_was_measured_in_part_has_an_interval_that_says_so() -> None:
@@ -548,3 +557,55 @@ def test_positions_move_means_inside_bins_and_no_count() -> None:
     for one, other in zip(found.weights.T, measured.weights.T, strict=True):
         counts = [np.bincount(bins, each, len(BINNED["pay"].edges) - 1) for each in (one, other)]
         np.testing.assert_allclose(counts[0], counts[1], atol=0.05)
+
+
+def what_a_function_needs_is_seen_by_leaving_columns_out() -> None:
+    """a with b and c with d were measured."""
+    found = paired("marginals:a*b,c*d").estimate(product)
+    assert found.traced is not None
+    assert (found.traced.tables, bool(np.isnan(found.low))) == ((("a", "c", "d"),), True)
+
+
+def _anything(patch: pytest.MonkeyPatch, name: str, value: object) -> None:
+    patch.setattr(f"hedgerow.release.{name}", value)
+
+
+MUTANTS = [
+    Mutant(
+        "tables with a fifth more empty cells give intervals",
+        lambda patch: _anything(patch, "tracing.MOST_EMPTY", 1.5),
+        tables_with_many_empty_cells_have_no_interval,
+    ),
+    Mutant(
+        "tables with a fifth fewer empty cells give none",
+        lambda patch: _anything(patch, "tracing.MOST_EMPTY", 1.0),
+        tables_with_many_empty_cells_have_no_interval,
+    ),
+    Mutant(
+        "cells that rules exclude count as empty",
+        lambda patch: _anything(
+            patch, "tracing._holdable", lambda domain, scope: np.ones(domain.shape_of(scope), dtype=np.bool_)
+        ),
+        rules_keep_noise_out_of_cells,
+    ),
+    Mutant(
+        "what was not measured gives intervals",
+        lambda patch: _anything(patch, "tracing._unmeasured", lambda release, measurements, tables: ()),
+        what_a_function_needs_is_seen_by_leaving_columns_out,
+    ),
+    Mutant(
+        "nobody looks at what a function needs",
+        lambda patch: _anything(patch, "replicates._needed", lambda statistic, table, weights, raw: []),
+        what_a_function_needs_is_seen_by_leaving_columns_out,
+    ),
+    Mutant(
+        "noise of finer cells counts for nothing",
+        lambda patch: _anything(patch, "tracing.MOST_NOISE_MEASURED", 1e9),
+        noise_of_finer_cells_counts_unless_records_have_the_one_table,
+    ),
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_wrong_replicates_are_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
