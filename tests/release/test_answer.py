@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 from scipy import stats
 
 from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy import ZCDP, Budget, PureDP
-from hedgerow.queries import Explicit, Marginal, Measurement, NoiseKind
-from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Answer, Noises, Release, Runs, measured
+from hedgerow.queries import Conjunction, Explicit, Marginal, Measurement, NoiseKind
+from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Answer, Noises, Release, Runs, measured, within_possible
 from hedgerow.release.answer import shares
 from tests.release.made import BUDGETS, DOMAIN, TABLE, make_release, truth
 
@@ -51,6 +52,16 @@ def test_intervals_from_the_workload_error_cover_the_truth(budget: Budget, workl
     text = "age <= 2"
     few = misses(lambda seed: make_release(budget, seed, workload=workload).answer(text, 0.8), truth(text))
     assert few <= most_misses(0.8)
+
+
+@given(st.floats(-50, 150), st.floats(0.1, 80), st.floats(0, 100))
+def test_what_is_impossible_makes_no_interval_narrower(centre: float, half: float, truth: float) -> None:
+    query = Conjunction.where(DOMAIN, {"sex": [0]})
+    low, high = within_possible(query, centre - half, centre + half, 100.0)
+    assert 0.0 <= low <= high <= 100.0
+    assert high - low >= min(half, 100.0) - 1e-9
+    if abs(truth - centre) <= half:
+        assert low <= truth <= high
 
 
 @pytest.mark.parametrize("budget", BUDGETS[::2], ids=str)

@@ -263,9 +263,10 @@ def agreed(pieces: Sequence[Evidence | Together], risk: float) -> tuple[float, f
 
 
 def within_possible(query: LinearQuery, low: float, high: float, most: float) -> tuple[float, float]:
-    """Cut an interval to what a number of records allows.
+    """Move an interval's centre to what a number of records allows, and cut the ends to that too.
 
-    If nothing is left the evidence missed; the nearest possible point is kept.
+    So an estimate that is impossible makes no interval narrower: noise that leaves fewer than no records says nothing
+    of how few there are. Nothing possible is cut off, so the interval covers at least as often.
 
     Args:
         query: The query.
@@ -275,14 +276,14 @@ def within_possible(query: LinearQuery, low: float, high: float, most: float) ->
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
-        >>> within_possible(Conjunction.where(Domain((IntegerRange("a", 0, 1),)), {"a": [1]}), -3.2, 7.9, 100.0)
-        (0.0, 7.9)
+        >>> query = Conjunction.where(Domain((IntegerRange("a", 0, 1),)), {"a": [1]})
+        >>> within_possible(query, -3.2, 7.9, 100.0), within_possible(query, -9.5, 1.5, 100.0)
+        ((0.0, 7.9), (0.0, 5.5))
     """
     least = query.bounds[0] * most if query.bounds[0] < 0.0 else 0.0
     largest = query.bounds[1] * most if query.bounds[1] > 0.0 else 0.0
-    if low > high:
-        low, high = high, low
-    return min(max(low, least), largest), max(min(high, largest), least)
+    centre, half = min(max((low + high) / 2.0, least), largest), abs(high - low) / 2.0
+    return max(min(low, high, centre - half), least), min(max(low, high, centre + half), largest)
 
 
 def _is_whole(query: LinearQuery) -> bool:

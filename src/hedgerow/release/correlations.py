@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -128,23 +127,29 @@ class Correlation:
         if count is None:
             return Estimate(r, None, None)
         fewest, most = count[0], max(count[1], 1.0)
-        alone = partial(self._alone, asked, most=most, risk=share)
-        parts = [alone(axis, power, ends[axis]) for power in (1, 2) for axis in (0, 1)]
+        unknown = Estimate(r, -1.0, 1.0)
+        if fewest <= 0.0:
+            return unknown
+
+        def mean(ends: _Ends) -> _Ends:
+            low, high = ends[0] - _LATTICE * most, ends[1] + _LATTICE * most
+            return low / (fewest if low < 0.0 else most), high / (fewest if high > 0.0 else most)
+
+        means: dict[int, list[_Ends]] = {}
+        for power, axis in ((2, 0), (2, 1), (1, 0), (1, 1)):  # no further question where a square may be none
+            part = self._alone(asked, axis, power, ends[axis], most=most, risk=share)
+            if part is None:
+                return Estimate(r, None, None)
+            means.setdefault(power, []).append(mean(part))
+            if power == 2 and 1.0 + means[2][-1][0] <= 0.0:
+                return unknown
         corners = [a * b, a * b_high, a_high * b, a_high * b_high]
         halves = [(x + y) * (r / 2.0) for x, y in zip(_squares(a, a_high), _squares(b, b_high), strict=True)]
         main = np.minimum.reduce(corners) - np.maximum(*halves), np.maximum.reduce(corners) - np.minimum(*halves)
         rest = (1.0 - 5.0 * _SHARE_OF_REST) * risk
         products = self._products(main[0] if np.array_equal(*main) else None, most, rest)
-        parts.append(self._sum(asked, main, rest) if products is None else products)
-        if None in parts:
-            return Estimate(r, None, None)
-        if fewest <= 0.0:
-            return Estimate(r, -1.0, 1.0)
-        means = [
-            (low / (fewest if low < 0.0 else most), high / (fewest if high > 0.0 else most))
-            for low, high in ((each[0] - _LATTICE * most, each[1] + _LATTICE * most) for each in parts if each)
-        ]
-        return _interval(r, means[:2], means[2:4], means[4])
+        products = self._sum(asked, main, rest) if products is None else products
+        return Estimate(r, None, None) if products is None else _interval(r, means[1], means[2], mean(products))
 
     @property
     def _every(self) -> bool:
