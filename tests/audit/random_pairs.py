@@ -120,10 +120,13 @@ def drawn_linked(number: int) -> LinkedRun:
     children = Domain(IntegerRange(name, 0, int(rng.integers(1, 4))) for name in "xy"[: rng.integers(1, 3)])
     number_of = ("children", "n")[rng.integers(2)]
     order = (None, "x")[number // 10 % 2]
-    linked = Linked.of(parents, children, key=KEY, at_most=int(rng.integers(1, 4)), number=number_of, order=order)
+    second = (None, children.names[1:], ())[number // 20 % 3] if order else ()
+    at_most = int(rng.integers(1, 4))
+    named = {"key": KEY, "at_most": at_most, "number": number_of, "order": order, "second_order": second}
+    linked = Linked.of(parents, children, **named)  # type: ignore[arg-type]
     algorithm = (MWEM(rounds=int(rng.integers(1, 4))), IndependentNoise())[rng.integers(2)]
     options: dict[str, Any] = {"share": float(rng.choice([0.3, 0.7]))}
-    if rng.random() < 0.5:
+    if rng.random() < 0.5 and not linked.tentative:
         options["workloads"] = (Workload.marginals(linked.counted, 1), Workload.marginals(linked.joined, 2))
     violations = ("refuse", "drop")[rng.integers(2)]
     homes = {key: _home(linked, rng) for key in range(int(rng.integers(2, 30)))}

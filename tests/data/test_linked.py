@@ -104,11 +104,11 @@ VISITS = Domain([IntegerRange("t", 0, 2), IntegerRange("b", 0, 1)])
 
 
 def ordered(at_most: int) -> Linked:
-    return Linked.of(HOMES, VISITS, key="k", at_most=at_most, order="t")
+    return Linked.of(HOMES, VISITS, key="k", at_most=at_most, order="t", second_order=["b"])
 
 
 def read_ordered(raw: Raw, at_most: int, order: Sequence[int] | None = None) -> Counter[tuple[int, ...]]:
-    """The records of children (their parent, how many it has, b before, the gap, t, b), counted."""
+    """The records of children (their parent, how many it has, b two before, b before, the gap, t, b), counted."""
     homes, people = arrow(raw, order)
     t, b = np.divmod(people["b"].to_numpy(), 2)
     _, table = read_linked(homes, pa.table({"k": people["k"], "t": t, "b": b}), ordered(at_most))
@@ -120,8 +120,11 @@ def slowly_ordered(raw: Raw, at_most: int) -> Counter[tuple[int, ...]]:
     found = Counter[tuple[int, ...]]()
     for key, (home, codes) in raw.items():
         own = window_of(key_of(key), [divmod(code, 2) for code in codes], at_most)
-        told = [(2, 3, *each) for each in own[:1]]
-        told += [(one[1], other[0] - one[0], *other) for one, other in pairwise(own)]
+        told = [(2, 2, 3, *each) for each in own[:1]]
+        earlier = [2, *(b for _, b in own)]
+        told += [
+            (two, one[1], other[0] - one[0], *other) for two, (one, other) in zip(earlier, pairwise(own), strict=False)
+        ]
         found.update((home, len(own), *each) for each in told)
     return found
 
@@ -159,7 +162,7 @@ def nobody_reaches_more_children_than_their_own(at_most: int) -> None:
     assert max(reached) == at_most
 
 
-@pytest.mark.parametrize("at_most", [1, 2])
+@pytest.mark.parametrize("at_most", [1, 2, 3])
 def test_nobody_reaches_more_children_than_their_own(at_most: int) -> None:
     nobody_reaches_more_children_than_their_own(at_most)
 
@@ -223,6 +226,19 @@ def _from_a_place_in_the_table(keys: Any, columns: Any, order: Any, at_most: int
     return WINDOWS(keys + np.uint64(len(keys)), columns, order, at_most)
 
 
+def _two_before_of_everybody(patch: pytest.MonkeyPatch) -> None:
+    """The child before the last is what stands before whoever is before in the order of the whole table."""
+    before = linked_module._before
+
+    def told(people: Any, linked: Linked, rows: Any, places: Any) -> Any:
+        two, one, gaps = before(people, linked, rows, places)
+        ordered = np.argsort(people.codes[0][rows], kind="stable")
+        others = np.roll(one[ordered], 1)[np.argsort(ordered)]
+        return [np.where(two == linked.joined.shape[2] - 1, two, others), one, gaps]
+
+    patch.setattr(linked_module, "_before", told)
+
+
 def _gaps_of_everybody(patch: pytest.MonkeyPatch) -> None:
     """Gaps between children in the order of the whole table."""
     before = linked_module._before
@@ -247,6 +263,11 @@ MUTANTS = (
         "gaps between children of all parents",
         _gaps_of_everybody,
         lambda: nobody_reaches_more_children_than_their_own(2),
+    ),
+    Mutant(
+        "the child before the last is another parent's",
+        _two_before_of_everybody,
+        lambda: nobody_reaches_more_children_than_their_own(3),
     ),
     Mutant(
         "children at the same time follow each other as in the table",

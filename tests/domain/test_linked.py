@@ -85,6 +85,8 @@ def test_listed_values_order_children_as_they_are_listed() -> None:
         ({"order": "sex", "children": Domain([Categorical("sex", "FM", other="?")])}, "no column 'sex' that is never"),
         ({"order": "t", "children": Domain([IntegerRange("t", 0, 9, missing="?")])}, "that is never missing"),
         ({"order": "age", "children": Domain([*PEOPLE, IntegerRange("gap", 0, 1)])}, "the column 'gap' has the name"),
+        ({"second_order": ["sex"]}, "need an order of the children"),
+        ({"order": "age", "second_order": ["age"]}, "no column 'age' beside their order"),
         ({"children": HOMES}, "the children have no column of their own"),
         ({"children": Domain([IntegerRange("rooms", 1, 8), IntegerRange("age", 0, 1)])}, "differs between"),
     ],
@@ -116,6 +118,37 @@ def test_children_with_an_order_stand_beside_the_child_before() -> None:
     assert firsts[:-1, :-1].all()
     assert firsts[:, -1].tolist() == [False] * 4 + [True]
     assert firsts[-1].tolist() == [False] * 11 + [True]
+
+
+SECOND = Domain([IntegerRange("t", 0, 9), IntegerRange("ward", 0, 2), Categorical("stay", "ab", missing="?")])
+
+
+def test_columns_of_the_second_order_are_known_of_two_children_before() -> None:
+    found = linked(children=SECOND, order="t", second_order=["ward"])
+    own = ("previous.ward", "previous.stay", "gap", "t", "ward", "stay")
+    assert found.joined.names == ("rooms", "children", "previous.previous.ward", *own)
+    assert found.history[0] == ("previous.previous.ward", "previous.ward")
+    assert found.runs_of_three == (("previous.previous.ward", "previous.ward", "ward"),)
+    assert (found.children, found.parents) == (SECOND, HOMES)
+    possible = possible_cells(found.joined, ("previous.previous.ward", "previous.ward"))
+    assert possible is not None
+    assert possible.tolist() == [[True] * 3 + [False]] * 3 + [[True] * 4]  # the second child has one before it
+
+
+def test_what_is_tentatively_of_the_second_order_is_settled_as_if_it_had_been_named() -> None:
+    both = Domain([*HOMES.attributes, *SECOND.attributes])
+    children = Domain(both.attributes, [], [impossible(both, "rooms = 1 and ward = 2")])
+    found = linked(children=children, order="t", second_order=None)
+    assert [runs[-1] for runs in found.runs_of_three] == ["ward", "stay"]
+    for columns in ((), ("stay",), ("ward", "stay")):
+        named = linked(children=children, order="t", second_order=columns)
+        assert found.settled(columns) == named
+        assert named.settled(()) is named
+    assert linked(second_order=None) == linked()
+    firsts = possible_cells(found.joined, ("previous.previous.ward", "previous.previous.stay"))
+    assert firsts is not None
+    assert firsts[-1].tolist() == [False] * 3 + [True]
+    assert firsts[:, -1].tolist() == [False] * 3 + [True]
 
 
 def test_gaps_are_steps_of_the_order_and_wide_ones_have_bins() -> None:

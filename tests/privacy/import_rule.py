@@ -60,8 +60,9 @@ TABLE_MAKERS = {
     "read_linked",
 }
 TABLE_NAMES = {"source"}
-MAY_ASK = {"domain", "filtered", "prepare", "count"}
-"""What a table is made of, whether a filter chose its rows, and its passes over the records, which return nothing."""
+MAY_ASK = {"domain", "filtered", "over", "prepare", "count"}
+"""What a table is made of, whether a filter chose its rows, the same of fewer columns, and its passes over the records,
+which return nothing."""
 MAY_TAKE = {"run", "start", "restore"}
 """Methods of algorithms and sessions."""
 

@@ -304,6 +304,43 @@ def test_sequences_end_with_their_order_and_keep_rules() -> None:
     assert exact > 0.9 * len(homes)
 
 
+def stays(n: int = 900, **named: Any) -> tuple[tuple[pa.Table, pa.Table], Linked]:
+    """Patients whose ward is another one than two stays before, so that the last stay alone tells nothing of it."""
+    parent, place = np.repeat(np.arange(n), 6), np.tile(np.arange(6), n)
+    ward = (place + np.repeat(np.arange(n) % 4, 6)) // 2 % 2
+    people = Domain([IntegerRange("t", 0, 5), IntegerRange("ward", 0, 1)])
+    tables = pa.table({"k": np.arange(n), "a": np.arange(n) % 2}), pa.table({"k": parent, "t": place, "ward": ward})
+    return tables, Linked.of(HOMES, people, key="k", at_most=6, order="t", **named)
+
+
+@cache
+def made_second() -> LinkedRelease:
+    tables, linked = stays(second_order=["ward"])
+    return release_linked(MWEM(), read_linked(*tables, linked), linked, PureDP(3000.0), noise=SeededNoise(0))
+
+
+def each_differs_from_two_before(both: LinkedRelease, least: float = 0.9) -> None:
+    ward = both.sample(300, seed=1)[1].to_arrow()["ward"].to_numpy().reshape(-1, 6)
+    assert np.mean(ward[:, 2:] != ward[:, :-2]) > least
+    assert 0.4 < np.mean(ward[:, 1:] != ward[:, :-1]) < 0.6
+
+
+def test_children_of_the_second_order_follow_the_two_before_them() -> None:
+    each_differs_from_two_before(made_second())
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 300.0])
+def test_columns_are_of_the_second_order_unasked_where_the_budget_carries_them(epsilon: float) -> None:
+    tables, linked = stays(second_order=None)
+    read = read_linked(*tables, linked)
+    both = release_linked(MWEM(), read, linked, PureDP(epsilon), noise=SeededNoise(0))
+    assert both.linked == stays(second_order=["ward"] if epsilon > 1 else [])[1]
+    with pytest.raises(ConfigError, match="not settled which"):
+        release_linked(MWEM(), read, linked, PureDP(1.0), workloads=(None, both.children.workload))
+    assert both.children.budget.neighbours.records == 6
+    assert both.sample(3, seed=0)[1].to_arrow().column_names == ["k", "t", "ward"]
+
+
 def _told_otherwise(patch: pytest.MonkeyPatch, told: Callable[[Ints], Ints]) -> None:
     """Children are drawn given other codes of the child before, shape ``(n, 2)``."""
     sample = Release.sample
@@ -326,7 +363,14 @@ def _of_nobody(patch: pytest.MonkeyPatch) -> None:
     _told_otherwise(patch, np.zeros_like)
 
 
+def _one_for_both(patch: pytest.MonkeyPatch) -> None:
+    """Drawn children have the child before for the one before that too; what is read stays as it is."""
+    history = [(name, name.rpartition(".")[2]) for name, _ in made_second().linked.history]
+    patch.setattr(Linked, "history", history)
+
+
 MUTANTS = (
+    Mutant("one child stands for the two before", _one_for_both, lambda: each_differs_from_two_before(made_second())),
     Mutant(
         "children are drawn given another parent's child",
         _of_another_parent,

@@ -130,11 +130,14 @@ def _counted(
 
 
 def _before(people: CodedRows, linked: Linked, rows: NDArray[np.intp], before: NDArray[np.intp]) -> list[Ints]:
-    """The columns of the child before each of some, and the gap between the two."""
+    """The columns of the children before each of some, and the gap between it and the last of these."""
     own = {name: codes.astype(np.int64) for name, codes in zip(linked.children.names, people.codes, strict=True)}
-    order, first = own[str(linked.order)], before < 0
-    told = [np.where(first, linked.joined[name].size - 1, own[column][before]) for name, column in linked.history]
-    return [*told, linked.gaps(np.where(first, -1, order[rows] - order[before]))]
+    order, first, told = own[str(linked.order)], before < 0, dict[str, Ints]()
+    for name, column in reversed(linked.history):  # what is known of the child before one's own stands in its record
+        known = told[column][np.searchsorted(rows, before)] if column in told else own[column][before]
+        told[name] = np.where(first, linked.joined[name].size - 1, known)
+    gaps = linked.gaps(np.where(first, -1, order[rows] - order[before]))
+    return [*(told[name] for name, _ in linked.history), gaps]
 
 
 def _opened(source: Source, domain: Domain, options: ReadOptions) -> tuple[Reader, Coding]:

@@ -108,6 +108,16 @@ class Table:
             raise ConfigError("columns of codes, and the weights, must have the same length")
         self._keep_constraints()
 
+    def over(self, domain: Domain) -> Table:
+        """The same records over a domain of some of the columns, as private as they are.
+
+        Args:
+            domain: Its attributes are among this table's.
+        """
+        columns = [self._columns[self.domain.index(name)] for name in domain.names]
+        options: Any = {"filtered": self._filtered, "violations": self.violations, "persons": self.persons}
+        return Table(domain, columns, self._weights, **options)
+
     def _keep_constraints(self) -> None:
         """Refuse rows that break a constraint, or leave them out."""
         codes = dict(zip(self.domain.names, self._columns, strict=True))

@@ -6,12 +6,13 @@ them, which the children's domain states by declaring a parents' column again, i
 
 Where children have an *order*, a child is described beside the child before it too: the columns of that child stand
 before its own, as attributes whose names begin with ``previous.``, and so does the *gap*, how many steps of the order
-lie between the two. The first child of a parent has the value ``none`` in all of them.
+lie between the two. The first child of a parent has the value ``none`` in all of them. Columns of the *second order*
+are known of the child before that one too; their names begin with ``previous.previous.``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -43,6 +44,7 @@ class Linked:
         key: Column of both tables that says who belongs to whom; no release holds its values.
         number: Attribute that says how many children a parent has.
         order: Column of the children by which those of one parent are ordered; None where they are not.
+        tentative: Whether it is not settled which columns are of the second order; all of them stand in ``joined``.
 
     Example:
         >>> homes, people = Domain([IntegerRange("rooms", 1, 9)]), Domain([IntegerRange("age", 0, 99)])
@@ -60,6 +62,7 @@ class Linked:
     key: str
     number: str
     order: str | None = None
+    tentative: bool = False
 
     @classmethod
     def of(
@@ -71,6 +74,7 @@ class Linked:
         at_most: int,
         number: str = "children",
         order: str | None = None,
+        second_order: Collection[str] | None = (),
     ) -> Linked:
         """Put the domains of the two tables together.
 
@@ -82,11 +86,15 @@ class Linked:
             number: Name for the number of children.
             order: Column of the children, of numbers, dates or listed values, by which those of one parent are
                 ordered; the values as they are listed.
+            second_order: Columns of the children, other than the order, that may depend on the two children before:
+                the model is then a chain of the second order in them. With None those whose tables the budget
+                carries; `settled` says which.
 
         Raises:
             DomainError: The bound is below 1, a name is taken, the children have no column of their own or one that
                 follows from their parents', a column of both tables is not declared alike, some parents can have no
-                child by the rules between the tables, or the order is no column of the children or can be missing.
+                child by the rules between the tables, the order is no column of the children or can be missing, or a
+                column of the second order is none of theirs.
         """
         if isinstance(at_most, bool) or not isinstance(at_most, int) or at_most < 1:
             raise DomainError(f"at most {at_most!r} children of one parent", remedy="give a number from 1 on")
@@ -101,18 +109,34 @@ class Linked:
             )
         attributes = (*parents.attributes, IntegerRange(number, 0, at_most))
         counted = replace(parents, attributes=attributes, unleveled=(*parents.unleveled, number))
-        before = () if order is None else tuple(_before(parents, children, order))
-        beside = counted.merge(Domain(before, (), _first_of_all(before))) if before else counted
-        joined = beside.merge(children)
-        if len(joined) == len(beside):
+        if order is None and second_order:
+            raise DomainError("columns of the second order need an order of the children", remedy="name their order")
+        before = () if order is None else tuple(_before(parents, children, order, second_order))
+        joined = _joined(counted, before, children)
+        if len(joined) == len(counted) + len(before):
             raise DomainError("the children have no column of their own", remedy="declare what is known of a child")
         for derived_column in children.derived_columns:
             if derived_column not in counted.declared and {*derived_column.sources} & {*counted.names}:
                 message = f"the children's column {derived_column.name!r} is a function of their parents' columns"
                 raise DomainError(message, remedy="leave it out: it follows from the two tables")
-        linked = cls(joined, key, number, order)
+        linked = cls(joined, key, number, order, tentative=order is not None and second_order is None)
         linked.check_children()
         return linked
+
+    def settled(self, second_order: Collection[str]) -> Linked:
+        """The same, where of the columns that are of the second order only tentatively these are, and no others.
+
+        Args:
+            second_order: Their names.
+
+        Raises:
+            DomainError: A column is none of the children's, or orders them.
+        """
+        if self.order is None or not self.tentative:
+            return self
+        before = tuple(_before(self.parents, self.children, self.order, second_order))
+        own = self.joined.of_columns((*self._names[0], self.number, *self._names[1]))
+        return replace(self, joined=_joined(self.counted, before, own), tentative=False)
 
     def check_children(self) -> None:
         """Refuse rules between the tables by which some parents can have no child: they may be drawn with some.
@@ -166,8 +190,14 @@ class Linked:
 
     @property
     def history(self) -> tuple[tuple[str, str], ...]:
-        """Each attribute of the child before, the gap left out, with the column of the children that it repeats."""
+        """Each attribute of the children before, the gap left out, with the one of the child before that it repeats."""
         return tuple((name, name.removeprefix(_PREVIOUS)) for name in self.before[:-1])
+
+    @property
+    def runs_of_three(self) -> tuple[Clique, ...]:
+        """Each column of the second order, in the child before the last, in the last one, and itself."""
+        columns = dict(self.history)
+        return tuple((name, column, columns[column]) for name, column in self.history if column in columns)
 
     def gaps(self, steps: Ints) -> Ints:
         """The codes of gaps.
@@ -186,11 +216,18 @@ class Linked:
         return self.joined.names[:place], self.joined.names[place + 1 + len(self.before) :]
 
 
-def _before(parents: Domain, children: Domain, order: str) -> Iterator[Attribute]:
-    """The attributes of a child before, each with a last code for none, and the gap.
+def _joined(counted: Domain, before: Sequence[Attribute], children: Domain) -> Domain:
+    """The domain of a child beside its parent and the children before."""
+    beside = counted.merge(Domain(before, (), _first_of_all(before))) if before else counted
+    return beside.merge(children)
+
+
+def _before(parents: Domain, children: Domain, order: str, second_order: Collection[str] | None) -> Iterator[Attribute]:
+    """The attributes of the children before, each with a last code for none, and the gap.
 
     Raises:
-        DomainError: The order is no column of the children that is never missing, or a name is taken.
+        DomainError: The order is no column of the children that is never missing, a name is taken, or a column of the
+            second order is none of the children's others.
     """
     own = [attribute for attribute in children if attribute.name not in parents]
     of_order = next((attribute for attribute in own if attribute.name == order), None)
@@ -201,9 +238,13 @@ def _before(parents: Domain, children: Domain, order: str) -> Iterator[Attribute
         if name == GAP or name.startswith(_PREVIOUS):
             message = f"the column {name!r} has the name of what is said of the child before"
             raise DomainError(message, remedy="rename the column, in a view where the table is in a database")
-    for attribute in own:
-        if attribute is not of_order:
-            yield _with_none(attribute, f"{_PREVIOUS}{attribute.name}")
+    others = [attribute for attribute in own if attribute is not of_order]
+    twice = [attribute for attribute in others if second_order is None or attribute.name in second_order]
+    if strange := {*(second_order or ())} - {attribute.name for attribute in twice}:
+        message = f"children have no column {min(strange)!r} beside their order, and it is to be of the second order"
+        raise DomainError(message, remedy="name columns of the children, and not the order")
+    for steps, known in ((2, twice), (1, others)):
+        yield from (_with_none(attribute, f"{_PREVIOUS * steps}{attribute.name}") for attribute in known)
     most = of_order.size - 1
     starts = [0, *range(1, min(most, _EXACT_GAPS) + 1)]
     while (width := starts[-1] // 4) and starts[-1] + width <= most:
@@ -228,11 +269,20 @@ def _with_none(attribute: Attribute, name: str) -> Attribute:
 
 
 def _first_of_all(before: Sequence[Attribute]) -> Iterator[Constraint]:
-    """The rules that a child is the first by all of these attributes or by none."""
+    """The rules that a child is the first by all of these attributes or by none, and so of the second ones likewise."""
     *others, gap = before
-    for attribute in others:
-        classes = [np.arange(each.size) == each.size - 1 for each in (attribute, gap)]
-        text = f"{attribute.name} is {attribute.label(attribute.size - 1)} where {GAP} is {_NONE[0]}, and only there"
-        yield Constraint(
-            text, (attribute.name, GAP), [each.astype(np.int32) for each in classes], np.eye(2, dtype=bool)
-        )
+    twice = [attribute for attribute in others if attribute.name.startswith(_PREVIOUS * 2)]
+    for attribute in others[len(twice) :]:
+        yield _none_together(attribute, gap)
+    for attribute in twice[:1]:
+        yield _none_together(attribute, gap, also=True)
+    for attribute in twice[1:]:
+        yield _none_together(twice[0], attribute)
+
+
+def _none_together(attribute: Attribute, with_: Attribute, *, also: bool = False) -> Constraint:
+    """The rule that one attribute is none where another is; and only there, unless it may be so elsewhere too."""
+    classes = [(np.arange(each.size) == each.size - 1).astype(np.int32) for each in (attribute, with_)]
+    one, other = (each.label(each.size - 1) for each in (attribute, with_))
+    text = f"{attribute.name} is {one} where {with_.name} is {other}{'' if also else ', and only there'}"
+    return Constraint(text, (attribute.name, with_.name), classes, np.array([[True, False], [also, True]]))

@@ -72,6 +72,14 @@ def test_children_with_an_order_are_drawn_one_after_the_other(linked: Place) -> 
     result = linked.call("sample", linked / "h.release", *again, "-n", 7, "--seed", 1)
     assert result.exit_code == 0, result.output
     assert linked.call("ask", linked / "p.release", "gap = 1 and previous.b = 0").exit_code in (0, 2)
+    result = synth(linked, "--order", "t", "--second-order", "b", "--force")
+    assert result.exit_code == 0, result.output
+    assert "b: given the two children before" in result.output
+    assert Release.load(linked / "p.release").domain.names[2:4] == ("previous.previous.b", "previous.b")
+    result = synth(linked, "--order", "t", "--second-order", "none", "--force", budget=("--epsilon", 900))
+    assert "previous.previous.b" not in Release.load(linked / "p.release").domain.names
+    result = synth(linked, "--order", "t", "--force", budget=("--epsilon", 900))
+    assert "previous.previous.b" in Release.load(linked / "p.release").domain.names
     result = synth(linked, "--order", "who", "--force")
     assert result.exit_code == 1
     assert "no column 'who' that is never missing" in result.stderr

@@ -47,6 +47,7 @@ from .linked import (
     budgets_of as budgets_of,
     pairs_of_children as pairs_of_children,
     release_linked as release_linked,
+    settled as settled,
 )
 from .measuring import MeasuringAlgorithm as MeasuringAlgorithm
 from .moments import moments_of as moments_of, moments_told as moments_told

@@ -8,17 +8,24 @@ up (theory.md section 0): epsilons, rhos or the mu^2 / 2 of Gaussian differentia
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 from hedgerow.algorithms.shared.algorithm import Algorithm, ProgressCallback
 from hedgerow.domain import Linked
-from hedgerow.privacy import Budget, NoiseSource, Register, Subsampled, split_budget
-from hedgerow.queries import Persons, Workload
-from hedgerow.release import LinkedRelease
+from hedgerow.errors import ConfigError
+from hedgerow.privacy import Budget, NoiseSource, Register, Subsampled, noise_of, split_budget
+from hedgerow.queries import Marginal, Persons, Workload
+from hedgerow.release import LinkedRelease, Release
 
 PARENTS_SHARE = 0.3
 """Share of the budget for the parents' table: their noise is smaller, and children need the rest."""
+
+SMALL_NOISE = 0.3
+"""Expected noise in a table of three children in a row up to which it is measured unasked, as a share of children."""
 
 
 def release_linked(
@@ -50,7 +57,8 @@ def release_linked(
         name: Name of the releases in the register.
 
     Raises:
-        ConfigError: See ``split_budget``, and ``Algorithm.run``, which lists all other errors too.
+        ConfigError: A workload of the children, over columns of the second order that are not settled; or see
+            ``split_budget``, and ``Algorithm.run``, which lists all other errors too.
 
     Example:
         >>> import pyarrow as pa
@@ -64,16 +72,50 @@ def release_linked(
         >>> [len(records) for records in both.sample(10, seed=0)]
         [10, 10]
     """
+    if linked.tentative and workloads[1] is not None:
+        message = "a workload of the children, and it is not settled which of their columns are of the second order"
+        raise ConfigError(message, remedy="name the columns, or leave the workload out")
     parts = budgets_of(linked, budget, share)
     if register is not None:  # the second part must not be refused when the first is spent
         relation = parts[1].neighbours
         register.check(budget if isinstance(budget, Subsampled) else replace(budget, neighbours=relation))
-    asked = zip(workloads, (all_pairs(linked), pairs_of_children(linked)), strict=True)
-    homes, people = (
-        algorithm.run(table, workload or pairs, part, noise=noise, progress=progress, register=register, name=name)
-        for table, (workload, pairs), part in zip(tables, asked, parts, strict=True)
-    )
-    return LinkedRelease.of(homes, people, linked)
+    parents, children = tables
+    run = partial(algorithm.run, noise=noise, progress=progress, register=register, name=name)
+    homes = run(parents, workloads[0] or all_pairs(linked), parts[0])
+    linked, children = settled(linked, children, homes, parts[1])
+    return LinkedRelease.of(homes, run(children, workloads[1] or pairs_of_children(linked), parts[1]), linked)
+
+
+def settled(linked: Linked, children: Any, parents: Release, budget: Budget) -> tuple[Linked, Any]:
+    """Two linked tables, and that of the children, where it is settled which columns are of the second order.
+
+    One that is tentatively is if the noise in its table with itself in the two children before is expected to be
+    small, were this measured with an equal part of the budget: up to `SMALL_NOISE` of the children in total variation
+    distance. How many there are is told by the parents' release, so nothing is looked at that is not released.
+
+    Args:
+        linked: The two tables.
+        children: The second of them, as ``read_linked`` gives it.
+        parents: Release of the first one.
+        budget: Budget of the children.
+    """
+    if not linked.tentative:
+        return linked, children
+    numbers = parents.model.marginals([(linked.number,)])[0]
+    total = max(1.0, float(numbers @ np.arange(len(numbers))))
+    kept = [
+        runs[-1] for runs in linked.runs_of_three if _noise_in(linked.settled(runs[-1:]), budget) <= SMALL_NOISE * total
+    ]
+    found = linked.settled(kept)
+    return found, children.over(found.joined)
+
+
+def _noise_in(linked: Linked, budget: Budget) -> float:
+    """Total variation distance, in counts, that noise is expected to make in the one table of a run of three."""
+    (runs,) = linked.runs_of_three
+    table = Marginal(linked.joined, runs)
+    part = budget.limit / len(pairs_of_children(linked).scopes)
+    return 0.5 * table.size * noise_of(table, budget, part, None).expected_abs
 
 
 def budgets_of(linked: Linked, budget: Budget, share: float = PARENTS_SHARE) -> tuple[Budget, Budget]:
@@ -106,6 +148,8 @@ def all_pairs(linked: Linked) -> Workload:
 def pairs_of_children(linked: Linked) -> Workload:
     """All pairs of columns of a child and its parent, but those of the parents alone, which are released with these.
 
+    A column of the second order has a table with itself in the two children before, too.
+
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
         >>> homes, people = Domain([IntegerRange("a", 0, 1)]), Domain([IntegerRange("b", 0, 1)])
@@ -113,5 +157,5 @@ def pairs_of_children(linked: Linked) -> Workload:
         >>> pairs_of_children(linked).spec
         'marginals:a*b,children*b'
     """
-    pairs = combinations(linked.joined.names, 2)
-    return Workload.marginals(linked.joined, cliques=[pair for pair in pairs if not {*pair} <= {*linked.counted.names}])
+    pairs = [pair for pair in combinations(linked.joined.names, 2) if not {*pair} <= {*linked.counted.names}]
+    return Workload.marginals(linked.joined, cliques=[*pairs, *linked.runs_of_three])

@@ -44,6 +44,8 @@ class _Tables(Options, panel="Table"):
         order: Column of the children, of numbers, dates or listed values (as they are listed), by which those of one
             parent are ordered. The columns of the child before are then known of each child (as 'previous.NAME', and
             the steps between as 'gap'), and synthetic children are drawn one after the other.
+        second_order: Columns that may depend on the two children before (as 'previous.previous.NAME' too), separated by
+            commas, or 'none'. 'auto' takes those whose tables have little noise, unless --children-workload is given.
         violations: Records that break a rule of the domain (a constraint, or the table of a derived column): refuse the
             table, or drop them one by one. The number dropped is private and never reported.
     """
@@ -56,17 +58,33 @@ class _Tables(Options, panel="Table"):
     children_domain: Annotated[Path, option(metavar="FILE")]
     number: Annotated[str, option(metavar="NAME")] = "children"
     order: Annotated[str | None, option(metavar="NAME")] = None
+    second_order: Annotated[str, option(metavar="NAMES")] = "auto"
     violations: options.Violations = options.Violations.REFUSE
     accept_draft: options.AcceptDraft = False
     show_values: options.ShowValues = False
 
-    def linked(self) -> Linked:
-        """The two domains, joined by the key."""
+    def linked(self, *, tentative: bool) -> Linked:
+        """The two domains, joined by the key.
+
+        Args:
+            tentative: Whether it may stay open which columns are of the second order.
+        """
         from hedgerow.domain import Linked
 
         files = self.domain, self.children_domain
         domains = (options.domain_of(file, None, accept_draft=self.accept_draft) for file in files)
-        return Linked.of(*domains, key=self.key, at_most=self.at_most, number=self.number, order=self.order)
+        names = self.second_order.split(",")
+        second = {"auto": None if tentative else [], "none": []}.get(
+            self.second_order, [each.strip() for each in names]
+        )
+        return Linked.of(
+            *domains,
+            key=self.key,
+            at_most=self.at_most,
+            number=self.number,
+            order=self.order,
+            second_order=second,
+        )
 
     def read(self, linked: Linked, before_rows: Callable[[], object]) -> tuple[Table, Table]:
         """Both tables, for handing on; see `read_linked`."""
@@ -176,20 +194,20 @@ def synth_linked(
           --domain patients.yaml --children-domain visits.yaml \
           -o patients.csv --children-output visits.csv
     """
-    from hedgerow.algorithms.shared import budgets_of
+    from hedgerow.algorithms.shared import budgets_of, settled
     from hedgerow.privacy import for_any_steps
     from hedgerow.release import LinkedRelease
     from hedgerow.runs import Opened, noise_of
 
     between = budgeted.between(Persons(tables.key, tables.at_most))
     budget = budgeted.budget(between)
-    linked = tables.linked()
-    options.warn_of_domain(shown, linked.joined)
+    linked = tables.linked(tentative=workloads.children_workload is None)
+    asked = workloads.of(linked.settled(()))
+    options.warn_of_domain(shown, asked[1].domain)
     inputs = (tables.parents, tables.children, tables.domain, tables.children_domain, registering.register)
     files = written.checked([path for path in inputs if path is not None])
     signed = signing_key(shown, written.sign)
     algorithm = configured.algorithm()
-    asked = workloads.of(linked)
     for each in asked:
         algorithm.check(each, budget.regime)
     if registering.register is not None and seed is not None:
@@ -198,9 +216,8 @@ def synth_linked(
     if kept is None:
         budget = for_any_steps(algorithm.accounted(asked[1], budget))
     parts = budgets_of(linked, budget, workloads.share)
-    registered = Registered(
-        shown, kept, budget, "release", written.output.name, (*linked.counted.names, *linked.children.names)
-    )
+    names = (*linked.counted.names, *linked.children.names)
+    registered = Registered(shown, kept, budget, "release", written.output.name, names)
     noise = noise_of(seed)
     with registered.staying():
         with shown.busy("reading both tables"):
@@ -209,9 +226,10 @@ def synth_linked(
         save_first(shown, first, files["release"], signed)
         registered.add_digest(files["release"])
         spent = spent_sentence(first.spent, parts[0].limit + parts[1].limit, parts[0].unit)
+        linked, people = settled(linked, people, first, parts[1])
         kept_file = {"release": str(files["release"]), "spent": first.spent, "unit": parts[0].unit}
         with shown.warning_if_it_stops(lambda: (kept_file, f"the parents' release is in {files['release']}; {spent}")):
-            made = run_accounted(shown, algorithm, Opened(people, asked[1], parts[1]), noise)
+            made = run_accounted(shown, algorithm, Opened(people, workloads.of(linked)[1], parts[1]), noise)
             second = LinkedRelease.told(made, linked)
             save_first(shown, second, files["children_release"], signed)
     both = LinkedRelease.of(first, second, linked)
@@ -232,6 +250,8 @@ def _tell(
 ) -> None:
     paths = output.say_files(files)
     output.say(f"drawn    {drawn[0]:,} synthetic parents with {drawn[1]:,} children")
+    if second := [runs[-1] for runs in both.linked.runs_of_three]:
+        output.say(f"order    {', '.join(second)}: given the two children before; --second-order none has it otherwise")
     left = registered.tell()
     stamp = both.parents.provenance.stamp
     output.tell(promise)
