@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -120,7 +119,8 @@ def sets_are_those_whose_intervals_hold_0() -> None:
                 assert cell.low is not None
                 assert cell.high is not None
                 for t in np.linspace(0.0, most, 60):
-                    told = release.bound_with(groups.sum(row, "x", values - t), None, 0.05 if most == 1.0 else 0.0495)
+                    asked = release.combinations(groups.sum(row, "x", values - t))
+                    told = asked.bound((1.0,), None, 0.05 if most == 1.0 else 0.0495)
                     assert told is not None
                     near = 0.02 * (cell.high - cell.low) + 1e-3 * most
                     if told[0] <= 0.0 <= told[1]:
@@ -217,7 +217,7 @@ def _halfway(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _lower_ends(self: Any, factor: float) -> Any:
-    return replace(self, low=factor * self.low, high=factor * self.low, beside=None, apart=0.0)
+    return ((factor, 0.0),) * 2
 
 
 MUTANTS = [
@@ -229,7 +229,7 @@ MUTANTS = [
     ),
     Mutant(
         "what is divided by lies at the lower ends of bins",
-        lambda monkeypatch: monkeypatch.setattr("hedgerow.release.quotients.Summands.times", _lower_ends),
+        lambda monkeypatch: monkeypatch.setattr("hedgerow.release.quotients.Summands.factors", _lower_ends),
         ratios_of_bins_hold_wherever_values_lie,
     ),
 ]

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow import MWEM, ZCDP, Domain, IntegerRange, SeededNoise, Table, Workload
+from hedgerow import MWEM, ZCDP, Domain, IntegerRange, PureDP, SeededNoise, Table, Workload
 from hedgerow.queries import Blocks, Conjunction, Explicit, LinearQuery, Marginal, Measurement, NoiseKind
 from hedgerow.release import Estimated, Release, Runs, Said, Split, estimated, measured, runs, variance_of
 
 DOMAIN = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2), IntegerRange("c", 0, 3)))
 SCOPES = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")]
+
+ONE = np.ones(1)
 
 
 def matrix(target: Any) -> np.ndarray:
@@ -67,12 +69,12 @@ def test_it_is_generalised_least_squares(
     if found is None:
         return
     values = np.concatenate([each.values / each.std for each in noisy] + ([[1e7 * total]] if public else []))
-    assert found.value == pytest.approx(float(told @ values), abs=1e-4)
+    assert found.values[0] == pytest.approx(float(told @ values), abs=1e-4)
     weights = told[: len(told) - public]
-    assert found.noises.std == pytest.approx(float(np.linalg.norm(weights)), abs=1e-5)
+    assert found.noises(ONE).std == pytest.approx(float(np.linalg.norm(weights)), abs=1e-5)
     variance = variance_of(query, Runs([noisy]), known)
     assert variance is not None
-    assert np.sqrt(variance) == pytest.approx(found.noises.std, abs=1e-9)
+    assert np.sqrt(variance) == pytest.approx(found.noises(ONE).std, abs=1e-9)
 
 
 def test_a_question_over_a_level_is_one_over_its_attribute() -> None:
@@ -81,8 +83,8 @@ def test_a_question_over_a_level_is_one_over_its_attribute() -> None:
     noisy = [Measurement(Marginal(domain, ("age",)), ages, NoiseKind.GAUSSIAN, 2.0)]
     found = best(Conjunction.where(domain, {"age.10": [1, 3]}), noisy, None)
     assert found is not None
-    assert found.value == pytest.approx(ages[10:20].sum() + ages[30:40].sum())
-    assert found.noises.std == pytest.approx(2.0 * np.sqrt(20.0))
+    assert found.values[0] == pytest.approx(ages[10:20].sum() + ages[30:40].sum())
+    assert found.noises(ONE).std == pytest.approx(2.0 * np.sqrt(20.0))
 
 
 @given(st.sampled_from([("a",), ("b",), ("a", "b")]), st.integers(0, 2**32 - 1))
@@ -97,8 +99,8 @@ def test_a_table_over_a_level_tells_what_its_sums_over_the_level_tell(scope: tup
     found, wanted = best(query, [fine, level], None), best(query, [fine, summed], None)
     assert found is not None
     assert wanted is not None
-    assert found.value == pytest.approx(wanted.value)
-    assert found.noises.std == pytest.approx(wanted.noises.std)
+    assert found.values[0] == pytest.approx(wanted.values[0])
+    assert found.noises(ONE).std == pytest.approx(wanted.noises(ONE).std)
 
 
 def test_what_a_question_does_not_depend_on_is_left_out() -> None:
@@ -192,3 +194,26 @@ def test_averages_are_narrower_than_any_table_alone() -> None:
     alone = [piece for each in run for piece in measured(query, Runs([[each]]), release.total)]
     assert len(alone) > 1
     assert together.radius(0.05) < 0.8 * min(piece.radius(0.05) for piece in alone)
+
+
+@pytest.mark.parametrize("budget", [ZCDP(0.05, "replace"), PureDP(0.5)])
+def test_combinations_of_questions_are_bounded_as_questions_by_themselves(budget: Any) -> None:
+    """Ends, estimates and variances, whatever the tables, with factors of 0, and of questions over other attributes."""
+    draw, domain = np.random.default_rng(5), TABLE.domain
+    release = MWEM().run(TABLE, Workload.marginals(domain, 2), budget, noise=SeededNoise(3))
+    for _ in range(20):
+        one, other = (draw.integers(0, 5, (3, 3, 3)) / 4.0 for _ in range(2))
+        other[:] = other[:1, :1] if draw.random() < 0.7 else other
+        one[:] = one[..., :1]
+        queries = [Explicit.of(domain, "abc", each) for each in (one, other)]
+        together = release.combinations(*queries)
+        for x, y in [(1.0, 0.0), (0.0, -0.5), *(draw.integers(-4, 5, (6, 2)) / 4.0)]:
+            if not x and not y:
+                continue
+            alone = release.combinations(Explicit.of(domain, "abc", x * one + y * other))
+            found, wanted = (each.bound(f, None, 0.05) for each, f in ((together, (x, y)), (alone, (1.0,))))
+            assert (found is None) == (wanted is None)
+            if found is not None and wanted is not None:
+                assert found[:2] == pytest.approx(wanted[:2], rel=1e-9, abs=1e-9)
+                assert found[2].centre == pytest.approx(wanted[2].centre, rel=1e-9, abs=1e-9)
+                assert together.variance((x, y)) == pytest.approx(wanted[2].variance, rel=1e-9)

@@ -11,8 +11,8 @@ the rest from the tables. k follows from public variances alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Ordered, bin_cells, spread_over
 from hedgerow.privacy import step_of
 from hedgerow.queries import Conjunction, LinearQuery, Measurement, Positions
+from hedgerow.release.combinations import Combinations
 from hedgerow.release.evidence import Evidence
 from hedgerow.release.noise_sums import Noises
 from hedgerow.release.numbers import Numbers
@@ -77,6 +78,7 @@ class ColumnSums:
         moments: What moments tell of it, if they do.
         rest: The weight of each record where all comes from moments.
         records: The noisy number of records, if all of these count.
+        query: The sum of weights of the codes over the group.
         apart: How far the numbers of each code may be from where they are taken to be.
     """
 
@@ -86,11 +88,20 @@ class ColumnSums:
     moments: Evidence | None
     rest: float
     records: Evidence | None
+    query: Callable[[Floats], LinearQuery]
     apart: Floats
 
     @classmethod
     def of(
-        cls, release: Release, name: str, cell: LinearQuery, *, power: int, centre: float, offset: float
+        cls,
+        release: Release,
+        name: str,
+        cell: LinearQuery,
+        query: Callable[[Floats], LinearQuery],
+        *,
+        power: int,
+        centre: float,
+        offset: float,
     ) -> ColumnSums | None:
         """What is told of the sum of a power of what numbers are away from a centre, in spans, less an offset each.
 
@@ -98,6 +109,7 @@ class ColumnSums:
             release: The release.
             name: The column.
             cell: The group.
+            query: The sum of weights of the codes over the group.
             power: 1 or 2.
             centre: The centre.
             offset: The offset.
@@ -123,75 +135,67 @@ class ColumnSums:
         every = not cell.scope and release.domain[name].size == len(numbers.low)
         records = release.record_count if every else None
         apart = half if power == 1 else half * (2.0 * np.abs(middles) + widths)
-        return cls(release, middles**power - offset if told else None, inside, moments, rest, records, apart)
+        singly = middles**power - offset if told else None
+        return cls(release, singly, inside, moments, rest, records, query, apart)
 
-    def less(self, x: float, y: float) -> ColumnSums:
-        """The sum times x, less y for each record.
+    def ends(self, risk: float, x: float = 1.0, y: float = 0.0) -> tuple[float, float, Evidence] | None:
+        """An interval for x times the sum less y for each record, but for how far numbers are from their places.
 
         Args:
+            risk: Probability that the interval may miss.
             x: A factor from 0 on.
             y: Any number.
-
-        Example:
-            >>> sums = ColumnSums(None, np.array([1.0, 3.0]), None, None, 0.0, None, np.zeros(2))
-            >>> sums.less(2.0, 1.0).singly.tolist()
-            [1.0, 5.0]
-        """
-        singly = np.zeros(len(self.apart)) if self.singly is None and not x else self.singly
-        inside, moments = (each and each.times(x) if x else None for each in (self.inside, self.moments))
-        return replace(
-            self, singly=None if singly is None else x * singly - y, inside=inside, moments=moments,
-            rest=x * self.rest - y, apart=x * self.apart,
-        )  # fmt: skip
-
-    def ends(self, query: Callable[[Floats], LinearQuery], risk: float) -> tuple[float, float, Evidence] | None:
-        """An interval for the sum, but for how far numbers are from where they are taken to be.
-
-        Args:
-            query: The sum of weights of the codes over the group.
-            risk: Probability that the interval may miss.
 
         Returns:
             The ends, and the evidence of least variance; None where no table tells what is needed of it.
         """
-        weights, beside = self.best(query)
-        if beside and not weights.any():
-            return *beside.ends(risk), beside
-        return self.release.bound_with(query(weights), beside, risk)
+        counted, *others = self._factors(self._best(x, y), x, y)
+        return self._tables.bound(counted, self._beside(others), risk)
 
-    def best(self, query: Callable[[Floats], LinearQuery]) -> tuple[Floats, Evidence | None]:
-        """The weights that tables tell, and what is measured beside them, with the least variance.
+    def best(self) -> tuple[Floats, Evidence | None]:
+        """The weights that tables tell, and what is measured beside them, with the least variance."""
+        (singly, each), *others = self._factors(self._best(1.0, 0.0), 1.0, 0.0)
+        weights = np.full(len(self.apart), each)
+        return weights if self.singly is None else singly * self.singly + weights, self._beside(others)
 
-        Args:
-            query: The sum of weights of the codes over the group.
-        """
-        return self._mixed(self._best(query))
+    @cached_property
+    def _tables(self) -> Combinations:
+        """The sum where all comes from tables, and the number of records."""
+        ones = np.ones(len(self.apart))
+        return self.release.combinations(self.query(ones if self.singly is None else self.singly), self.query(ones))
 
-    def _mixed(self, share: float) -> tuple[Floats, Evidence | None]:
-        """The weights that tables tell, and what is measured beside them, if anything is.
-
-        Args:
-            share: Share of the moments.
-        """
+    def _factors(self, share: float, x: float, y: float) -> tuple[tuple[float, float], float, float, float]:
+        """Factors of `_tables`, of positions, moments and the number of records, for a share of the moments."""
         counted = 0.0 if self.records is None else self.release.share_of_count
-        singly = np.zeros(len(self.apart)) if self.singly is None else self.singly
-        of_count = share * self.rest * counted
-        each = ((self.inside, 1.0 - share), (self.moments, share), (self.records, of_count))
-        parts = [evidence.times(factor) for evidence, factor in each if evidence is not None and factor]
-        beside = reduce(Evidence.plus, parts) if parts else None
-        return (1.0 - share) * singly + share * self.rest * (1.0 - counted), beside
+        rest = share * (x * self.rest - y)
+        singly = 0.0 if self.singly is None else (1.0 - share) * x
+        return (singly, rest * (1.0 - counted) - (1.0 - share) * y), (1.0 - share) * x, share * x, rest * counted
 
-    def _best(self, query: Callable[[Floats], LinearQuery]) -> float:
+    @property
+    def _others(self) -> tuple[Evidence | None, ...]:
+        return self.inside, self.moments, self.records
+
+    def _beside(self, factors: Iterable[float]) -> Evidence | None:
+        """What is measured beside the tables, times factors, if anything is."""
+        each = zip(self._others, factors, strict=True)
+        parts = [evidence.times(factor) for evidence, factor in each if evidence is not None and factor]
+        return reduce(Evidence.plus, parts) if parts else None
+
+    @cached_property
+    def _variances(self) -> list[float]:
+        return [0.0 if each is None else each.variance for each in self._others]
+
+    def _best(self, x: float, y: float) -> float:
         """The share of the moments that makes the variance least."""
-        if self.moments is None or self.singly is None:
-            return float(self.moments is not None)
+        if self.moments is None or self.singly is None or not x:
+            return float(self.moments is not None and x != 0.0)
         found = []
         for share in _SHARES:
-            weights, beside = self._mixed(share)
-            variance = self.release.variance_of(query(weights)) if weights.any() else 0.0
+            counted, *others = self._factors(share, x, y)
+            variance = self._tables.variance(counted)
             if variance is None:
                 return 1.0
-            found.append(variance + (0.0 if beside is None else beside.variance))
+            found.append(variance + sum(f**2 * each for f, each in zip(others, self._variances, strict=True)))
         first, middle, last = found
         curvature = 2.0 * (first - 2.0 * middle + last)
         slope = -3.0 * first + 4.0 * middle - last

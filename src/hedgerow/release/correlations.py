@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -164,8 +165,9 @@ class Correlation:
         name, scale = self.names[axis], (self.numbers[axis].span / self.units[axis]) ** power
         if self._every:
             cell, centre, offset = self.groups.cell(self.row), self.centres[axis], 1.0 / scale if power == 2 else 0.0
-            found = ColumnSums.of(self.release, name, cell, power=power, centre=centre, offset=offset)
-            told = found and found.ends(lambda weights: self.groups.sum(self.row, name, weights), risk)
+            query = partial(self.groups.sum, self.row, name)
+            found = ColumnSums.of(self.release, name, cell, query, power=power, centre=centre, offset=offset)
+            told = found and found.ends(risk)
             if found and told:
                 apart = float(found.apart.max()) * most
                 return scale * (told[0] - apart), scale * (told[1] + apart)
@@ -200,9 +202,10 @@ class Correlation:
         shape = tuple(len(each.at) for each in self.numbers)
         found = ColumnSums(
             self.release, None if singly is None else singly.reshape(-1), None, told.plus(first).plus(second), rest,
-            self.release.record_count, np.zeros(math.prod(shape)),
+            self.release.record_count, lambda each: self.groups.weighted(self.row, self.names, each.reshape(shape)),
+            np.zeros(math.prod(shape)),
         )  # fmt: skip
-        ends = found.ends(lambda each: self.groups.weighted(self.row, self.names, each.reshape(shape)), risk)
+        ends = found.ends(risk)
         cells = [bin_cells(self.release.domain).get(name) for name in self.names]
         f, g = (
             0.0 if cell is None else float(cell.half.max()) * each.unit / each.span

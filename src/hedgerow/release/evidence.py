@@ -29,7 +29,7 @@ from hedgerow.queries import (
     Workload,
 )
 from hedgerow.release.noise_sums import Noises
-from hedgerow.release.unbiased import Runs, Split, estimated, least_variance
+from hedgerow.release.unbiased import Estimated, Runs, Split, estimated
 
 _COMPARED_CELLS = 1 << 20
 _LARGEST_SEARCH = 20_000
@@ -137,21 +137,42 @@ def measured(query: LinearQuery, found: Runs, total: float | None = None) -> Ite
         >>> [piece.centre for piece in measured(Conjunction.where(domain, {"a": [1]}), Runs([[noisy]]))]
         [70.0]
     """
-    question = Split.of(query)
+    return (evidence_of(each, np.ones(1)) for each in told((query,), found, total))
+
+
+def evidence_of(told: Estimated, factors: Floats) -> Evidence:
+    """The sum of estimates times factors.
+
+    Args:
+        told: The estimates.
+        factors: One for each.
+    """
+    number = len(told.tables)
+    those = f"measurement of {told.tables[0]}" if number == 1 else f"{number} measurements that bear on it"
+    return Evidence.of_noises(float(factors @ told.values), told.noises(factors), those)
+
+
+def told(queries: Sequence[LinearQuery], found: Runs, total: float | None = None) -> Iterator[Estimated]:
+    """Estimates of all of some queries from the measurements that determine each, in the order in which they were made.
+
+    Args:
+        queries: The queries, at least one.
+        found: The measurements.
+        total: The number of records, if it is public.
+    """
+    question = Split.of(*queries)
     if question is None:
-        levels = _levels(query)
-        yield from (piece for run in found.each for each in run for piece in _alone(query, levels, each))
+        levels = [_levels(query) for query in queries]
+        yield from (piece for run in found.each for each in run for piece in _alone(queries, levels, each))
         return
-    told = found.saying(question.domain, question.scope)
-    levels = _levels(query) if any(said.more for said in told) else {}
-    for said in told:
-        average = estimated(question, said, total)
+    said = found.saying(question.domain, question.scope)
+    levels = [_levels(query) for query in queries] if any(each.more for each in said) else []
+    for each in said:
+        average = estimated(question, each, total)
         if average is not None:
-            number = len(average.tables)
-            those = f"measurement of {average.tables[0]}" if number == 1 else f"{number} measurements that bear on it"
-            yield Evidence.of_noises(average.value, average.noises, those)
-        for measurement in said.more:
-            yield from _alone(query, levels, measurement)
+            yield average
+        for measurement in each.more:
+            yield from _alone(queries, levels, measurement)
 
 
 def variance_of(query: LinearQuery, found: Runs, total: float | None = None) -> float | None:
@@ -162,11 +183,7 @@ def variance_of(query: LinearQuery, found: Runs, total: float | None = None) -> 
         found: The measurements.
         total: The number of records, if it is public.
     """
-    question = Split.of(query)
-    told = None if question is None else found.saying(question.domain, question.scope)
-    if question is not None and told is not None and not any(said.more for said in told):
-        return least_variance(question, told, total)
-    return min((float(piece.variance) for piece in measured(query, found, total)), default=None)
+    return min((float(each.covariances[0, 0]) for each in told((query,), found, total)), default=None)
 
 
 def known_answer(query: LinearQuery, known: Sequence[Measurement]) -> tuple[float, str] | None:
@@ -176,23 +193,25 @@ def known_answer(query: LinearQuery, known: Sequence[Measurement]) -> tuple[floa
         query: The query.
         known: Known totals as measurements.
     """
-    levels = _levels(query) if known else {}
+    levels = [_levels(query)] if known else []
     for each in known:
-        for piece in _alone(query, levels, each):
-            return piece.centre, f"the known total of {each.target.text}"
+        for piece in _alone([query], levels, each):
+            return float(piece.values[0]), f"the known total of {each.target.text}"
     return None
 
 
 def _alone(
-    query: LinearQuery, levels: Mapping[str, Mapping[str, CodeSet]], measurement: Measurement
-) -> Iterator[Evidence]:
-    """Evidence from one measurement, if it determines the query."""
+    queries: Sequence[LinearQuery], levels: Sequence[Mapping[str, Mapping[str, CodeSet]]], measurement: Measurement
+) -> Iterator[Estimated]:
+    """Estimates from one measurement, if it determines all queries."""
     target = measurement.target
     if isinstance(target, Marginal | Blocks):
-        if seen := _seen_over(query, levels, target.scope):
-            yield from _from_table(seen, target, measurement)
-    elif isinstance(target, LinearQuery) and same_query(query, target):
-        yield _from_noise(float(measurement.values[0]), np.ones(1), 1, measurement)
+        seen = [_seen_over(query, own, target.scope) for query, own in zip(queries, levels, strict=True)]
+        over = [query for query in seen if query is not None]
+        if len(over) == len(seen):
+            yield from _from_table(over, target, measurement)
+    elif isinstance(target, LinearQuery) and len(queries) == 1 and same_query(queries[0], target):
+        yield _from_noise(measurement.values, np.ones((1, 1)), 1, measurement)
 
 
 def _levels(query: LinearQuery) -> dict[str, dict[str, CodeSet]]:
@@ -235,26 +254,35 @@ def _seen_over(query: LinearQuery, levels: Mapping[str, Mapping[str, CodeSet]], 
     return Conjunction.where(domain, codes)
 
 
-def _from_table(query: LinearQuery, target: Marginal | Blocks, measurement: Measurement) -> Iterator[Evidence]:
-    """Evidence if the query has one value in each block, and is 0 at all cells that were left out."""
-    shape = target.domain.shape_of(target.scope)
-    if isinstance(target, Marginal) and target.within is None and set(query.scope) <= set(target.scope):
-        beside = tuple(axis for axis, name in enumerate(target.scope) if name not in query.scope)
-        sums, values = measurement.values.reshape(shape).sum(axis=beside), query.values()
-        yield _from_noise(float(query.of_table(sums)[0]), values, target.size // values.size, measurement)
+def _from_table(
+    queries: Sequence[LinearQuery], target: Marginal | Blocks, measurement: Measurement
+) -> Iterator[Estimated]:
+    """Estimates if each query has one value in each block, and is 0 at all cells that were left out."""
+    shape, domain = target.domain.shape_of(target.scope), target.domain
+    scope = domain.clique({name for query in queries for name in query.scope})
+    if isinstance(target, Marginal) and target.within is None and set(scope) <= set(target.scope):
+        beside = tuple(axis for axis, name in enumerate(target.scope) if name not in scope)
+        sums = measurement.values.reshape(shape).sum(axis=beside)
+        spread = (spread_over(domain, query.values(), query.scope, scope) for query in queries)
+        weights = np.stack([np.broadcast_to(each, sums.shape).reshape(-1) for each in spread])
+        yield _from_noise(sums.reshape(-1), weights, target.size // sums.size, measurement)
         return
-    table = np.broadcast_to(spread_over(target.domain, query.values(), query.scope, target.scope), shape)
-    weights = np.zeros(target.size) if isinstance(target, Blocks) else target.of_table(table)
-    if isinstance(target, Blocks):
-        weights[target.places] = table
-    if np.array_equal(target.to_table(weights), table):
-        yield _from_noise(float(weights @ measurement.values), weights, 1, measurement)
+    found = list[Floats]()
+    for query in queries:
+        table = np.broadcast_to(spread_over(domain, query.values(), query.scope, target.scope), shape)
+        found.append(np.zeros(target.size) if isinstance(target, Blocks) else target.of_table(table))
+        if isinstance(target, Blocks):
+            found[-1][target.places] = table
+        if not np.array_equal(target.to_table(found[-1]), table):
+            return
+    yield _from_noise(measurement.values, np.stack(found), 1, measurement)
 
 
-def _from_noise(centre: float, weights: Floats, copies: int, measurement: Measurement) -> Evidence:
+def _from_noise(cells: Floats, weights: Floats, copies: int, measurement: Measurement) -> Estimated:
+    """Sums of noisy numbers times weights, a row each; every number has the noise of some copies."""
     step = step_of(measurement.target)
-    noises = Noises.of(measurement.noise, measurement.scale, weights, copies=copies, step=step)
-    return Evidence.of_noises(centre, noises, f"measurement of {measurement.target.text}")
+    noise = Noises.of(measurement.noise, measurement.scale, np.ones(1), copies=copies, step=step)
+    return Estimated(weights @ cells, ((weights, noise),), (measurement.target.text,))
 
 
 def same_query(one: LinearQuery, other: LinearQuery) -> bool:

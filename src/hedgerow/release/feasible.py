@@ -276,16 +276,19 @@ class _Question:
         seen = [(self.carriers(names), names) for names in scopes]
         tables = [(set(own.values()), tuple(name for name in names if name not in own)) for own, names in seen]
         held = {pair for attributes, _ in tables for pair in _pairs(attributes)}
+        by = dict[Clique, set[str]]()
+        for attributes, beside in tables:
+            by[beside] = by.get(beside, set()) | attributes
         found = list[Clique]()
-        for rest in dict.fromkeys(beside for _, beside in tables if beside):
-            parts = [attributes for attributes, beside in tables if self.is_in(beside, rest)]
+        for rest in filter(None, by):
+            parts = [attributes for beside, attributes in by.items() if self.is_in(beside, rest)]
             if _pairs(set[str]().union(*parts)) - held:
                 found.append(rest)
         return found
 
     def is_in(self, beside: Clique, rest: Clique) -> bool:
         """Whether there are other variables of a table, all of them in a block, in the same classes."""
-        return bool(beside) and self.cut(beside).items() <= self.cut(rest).items()
+        return bool(beside) and set(beside) <= set(rest) and self.cut(beside).items() <= self.cut(rest).items()
 
     def possible(self, rest: Clique) -> Bools:
         """Whether the rules let any record be in each cell of classes and of the codes of other variables."""

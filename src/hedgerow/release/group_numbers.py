@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -98,21 +98,21 @@ class Statement:
             condition: The condition.
         """
         values, release = condition.values(), self.release
-
-        def less(x: float, y: float) -> LinearQuery:
-            return self.groups.weighted(row, condition.scope, x * values - y, condition.text)
-
+        held_of, all_of = (
+            self.groups.weighted(row, condition.scope, each, condition.text) for each in (values, np.ones_like(values))
+        )
         if release is None:
-            records, held = self.count(row), self.weighted(less(1.0, 0.0), 0.5 * self.risk)
+            records, held = self.count(row), self.weighted(held_of, 0.5 * self.risk)
             value = min(held.value / max(records.value, 1.0), 1.0)
             if None in (records.low, records.high, held.low, held.high):
                 return Estimate(value, None, None)
             low, high = _low(held) / max(_high(records), 1.0), _ratio(_high(held), _low(records))
             return _within(value, low, high, (0.0, 1.0))
-        size = max(self.asked.guess(self.groups.cell(row)), 1e-300)
-        centre = self.asked.guess(less(1.0, 0.0)) / size
+        size = max(self.asked.guess(all_of), 1e-300)
+        centre = self.asked.guess(held_of) / size
         self.sources["release"] += 1
-        bound = cache(lambda x, y: release.bound_with(less(x, x * centre + y), None, self.risk))
+        both = release.combinations(held_of, all_of)
+        bound = cache(lambda x, y: both.bound((x, -x * centre - y), None, self.risk))
         allowed, exact = ratio_set(bound), bound(1.0, 0.0)
         if allowed is None or exact is None:
             return Estimate(centre, None, None)
@@ -194,19 +194,21 @@ class GroupNumbers:
         """The mean with the set that tables, positions and moments allow; None where they tell nothing of it."""
         centre = self.model_mean
         records = self.of.holding(self.row, self.name, self.attribute, SHARE_OF_SLACK)
-        found = ColumnSums.of(release, self.name, self.of.groups.cell(self.row), power=1, centre=centre, offset=0.0)
+        found = self._told(release, "", centre=centre)
         apart, risk = self._apart(found, 1, centre, (1.0 - SHARE_OF_SLACK) * self.of.risk)
         slack = apart + _LATTICE * (records.high or 0.0)
         ends = [(each - centre) / self.scale for each in (self.numbers.low, self.numbers.high)]
-        tables = ends if self.numbers.wide else ends[:1]
+        tables = [] if found else ends if self.numbers.wide else ends[:1]
+        each_of = [self._sum_of(each, "", centre) for each in (*tables, np.ones(self.attribute.ordinary))]
+        alone = release.combinations(*each_of)
 
         @cache
         def bound(x: float, y: float) -> tuple[float, float, Evidence] | None:
             if found is not None:
-                told = [found.less(x, y).ends(lambda weights: self._sum_of(weights, "", centre), risk)]
+                told = [found.ends(risk, x, y)]
             else:
-                queries = (self._sum_of(x * each - y, "", centre) for each in tables)
-                told = [release.bound_with(query, None, risk / len(tables)) for query in queries]
+                factors = [[x * (at == own) for at in range(len(tables))] for own in range(len(tables))]
+                told = [alone.bound((*each, -y), None, risk / len(tables)) for each in factors]
             first, last = told[0], told[-1]
             return None if first is None or last is None else (first[0] - x * slack, last[1] + x * slack, first[2])
 
@@ -223,11 +225,11 @@ class GroupNumbers:
         Args:
             release: The release.
         """
-        found = ColumnSums.of(release, self.name, self.of.groups.cell(self.row), power=1, centre=0.0, offset=0.0)
+        found = self._told(release, "")
         low, high, beside, apart = self.numbers.low / self.scale, self.numbers.high / self.scale, None, 0.0
         if found is not None:
             found = replace(found, records=None)  # the noisy count of records has a part in one sum at most
-            low, beside = found.best(lambda weights: self._sum_of(weights, "", 0.0))
+            low, beside = found.best()
             high, apart = low, float(found.apart.max(initial=0.0))
         return Summands(self.name, _padded(low, self.attribute), _padded(high, self.attribute), beside, apart)
 
@@ -258,13 +260,14 @@ class GroupNumbers:
         ordinary, slack = self.attribute.ordinary, _LATTICE * max(1.0, release.total)
         size = -(-ordinary // MOST_CUTS)
         cuts = [*range(size - 1, ordinary - 1, size), ordinary - 1]
+        weights = np.where(np.arange(ordinary) <= np.array(cuts[:-1])[:, None], 1.0 - share, -share)
+        texts = [f"{self.name} is at most {self.numbers.high[cut]:g}, less {share:g}" for cut in cuts[:-1]]
+        parts = (_padded(each, self.attribute) for each in weights)
+        queries = [self.of.groups.sum(self.row, self.name, *each) for each in zip(parts, texts, strict=True)]
+        together, risk = release.combinations(*queries), 0.5 * self.of.risk
         lows, highs = [-math.inf], list[float]()
-        for cut in cuts[:-1]:
-            weights = np.zeros(self.attribute.size)
-            weights[:ordinary] = np.where(np.arange(ordinary) <= cut, 1.0 - share, -share)
-            text = f"{self.name} is at most {self.numbers.high[cut]:g}, less {share:g}"
-            query, risk = self.of.groups.sum(self.row, self.name, weights, text), 0.5 * self.of.risk
-            told = release.bound_with(query, None, risk)
+        for query, factors in zip(queries, np.eye(len(queries)), strict=True):
+            told = together.bound(factors, None, risk)
             bound = self.of.weighted(query, risk) if told is None else Estimate(0.0, told[0], told[1])
             if bound.low is None or bound.high is None:
                 return None
@@ -343,13 +346,19 @@ class GroupNumbers:
         """
         if self.of.release is None:
             return None
-        cell = self.of.groups.cell(self.row)
-        found = ColumnSums.of(self.of.release, self.name, cell, power=power, centre=centre, offset=offset)
+        found = self._told(self.of.release, "the middle of ", power, centre, offset)
         if found is None:
             return None
         apart, risk = self._apart(found, power, centre, risk)
-        ends = found.ends(lambda weights: self._sum_of(weights, "the middle of ", centre, power), risk)
+        ends = found.ends(risk)
         return None if ends is None else (ends[0] - apart, ends[1] + apart, ends[2])
+
+    def _told(
+        self, release: Release, of: str, power: int = 1, centre: float = 0.0, offset: float = 0.0
+    ) -> ColumnSums | None:
+        """What positions and moments tell of the sum of a power of what numbers are away from a centre."""
+        cell, query = self.of.groups.cell(self.row), partial(self._sum_of, of=of, centre=centre, power=power)
+        return ColumnSums.of(release, self.name, cell, query, power=power, centre=centre, offset=offset)
 
     def _apart(self, found: ColumnSums | None, power: int, centre: float, risk: float) -> tuple[float, float]:
         """How far a sum may be from that of the middles of cells, and what is left of the risk."""

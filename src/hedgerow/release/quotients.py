@@ -13,8 +13,8 @@ from functools import cached_property, reduce
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique
 from hedgerow.queries import Groups
+from hedgerow.release.combinations import Combinations
 from hedgerow.release.evidence import Evidence
 from hedgerow.release.release import Release
 
@@ -41,11 +41,14 @@ class Summands:
     beside: Evidence | None
     apart: float
 
-    def times(self, factor: float) -> Summands:
-        """The same times any number."""
-        low, high = (self.low, self.high) if factor >= 0.0 else (self.high, self.low)
-        beside = self.beside.times(factor) if self.beside and factor else None
-        return Summands(self.name, factor * low, factor * high, beside, abs(factor) * (self.apart + _LATTICE))
+    def factors(self, factor: float) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Factors of the sums of `low` and `high`, for the lower and for the upper end of the sum times a factor."""
+        ends = (factor, 0.0), (0.0, factor)
+        return ends if factor >= 0.0 else (ends[1], ends[0])
+
+    def times(self, factor: float) -> Evidence | None:
+        """What is measured beside it, times a factor."""
+        return self.beside.times(factor) if self.beside and factor else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,27 +78,25 @@ class Quotient:
             x: A factor from 0 on.
             y: Any factor.
         """
-        first, second = self.parts[0].times(x), self.parts[1].times(-y)
-        names = self.groups.domain.clique([first.name, second.name])
-        tables = [np.add.outer(first.low, second.low), np.add.outer(first.high, second.high)]
-        told = [each.beside for each in (first, second) if each.beside]
-        beside = reduce(Evidence.plus, told) if told else None
-        found = self._ends(names, tables if names[0] == first.name else [each.T for each in tables], beside, self.risk)
+        sums = [part.factors(each) for part, each in zip(self.parts, (x, -y), strict=True)]
+        told = [part.times(each) for part, each in zip(self.parts, (x, -y), strict=True)]
+        found = self._ends([(*sums[0][end], *sums[1][end]) for end in (0, 1)], told, self.risk)
         if found is None and self._alone is not None:
             ends = [sorted(x * end for end in self._alone[0]), sorted(-y * end for end in self._alone[1])]
             low, high = (sum(each) for each in zip(*ends, strict=True))
             found = low, high, Evidence((low + high) / 2.0, lambda _: (high - low) / 2.0, "two sums")
-        slack = (first.apart + second.apart) * self.most
+        apart = sum(abs(each) * (part.apart + _LATTICE) for part, each in zip(self.parts, (x, -y), strict=True))
+        slack = apart * self.most
         return None if found is None else (found[0] - slack, found[1] + slack, found[2])
 
     @cached_property
     def _alone(self) -> list[tuple[float, float]] | None:
         """The ends of each sum, with half the risk: from its measurements, or else from the error of the workload."""
-        found = list[tuple[float, float]]()
-        for part in self.parts:
-            told = self._ends((part.name,), [part.low, part.high], part.beside, self.risk / 2.0)
-            queries = [self.groups.sum(self.row, part.name, each) for each in (part.low, part.high)]
-            risk, value = 1.0 - self.risk / 4.0, self.release.value
+        found, risk, value = list[tuple[float, float]](), 1.0 - self.risk / 4.0, self.release.value
+        for place, part in enumerate(self.parts):
+            own = [(0.0,) * 2 * place + each + (0.0,) * 2 * (1 - place) for each in part.factors(1.0)]
+            told = self._ends(own, [part.beside], self.risk / 2.0)
+            queries = self._sums.queries[2 * place : 2 * place + 2]
             bounds = [self.release.bound(query, value(query), risk) for query in queries if not told]
             first, last = told[:2] if told else (bounds[0].low, bounds[1].high)
             if first is None or last is None or (part.beside and not told):
@@ -103,12 +104,21 @@ class Quotient:
             found.append((first, last))
         return found
 
-    def _ends(self, names: Clique, tables: Sequence[Floats], beside: Evidence | None, risk: float) -> _Told | None:
-        """The ends of a sum over the group whose summands lie between two tables, with what is beside it."""
-        if beside and not any(each.any() for each in tables):
-            return *beside.ends(risk), beside
-        alike = np.array_equal(tables[0], tables[1])
-        queries = [self.groups.weighted(self.row, names, each) for each in (tables[:1] if alike else tables)]
-        told = [self.release.bound_with(query, beside, risk / len(queries)) for query in queries]
-        first, last = told[0], told[-1]
+    @cached_property
+    def _sums(self) -> Combinations:
+        """The sums over the group of what records add to each sum at least and at most."""
+        each = [(part.name, table) for part in self.parts for table in (part.low, part.high)]
+        return self.release.combinations(*(self.groups.sum(self.row, name, table) for name, table in each))
+
+    def _ends(
+        self, factors: Sequence[tuple[float, ...]], beside: Sequence[Evidence | None], risk: float
+    ) -> _Told | None:
+        """The ends of a sum that lies between two combinations of `_sums`, with what is beside it."""
+        measured = [each for each in beside if each]
+        told = reduce(Evidence.plus, measured) if measured else None
+        alike = [np.array_equal(part.low, part.high) for part in self.parts]
+        if all(same or not any(factors[0][2 * at : 2 * at + 2]) for at, same in enumerate(alike)):
+            factors = factors[:1]
+        found = [self._sums.bound(each, told, risk / len(factors)) for each in factors]
+        first, last = found[0], found[-1]
         return None if first is None or last is None else (first[0], last[1], first[2])

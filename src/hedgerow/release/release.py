@@ -27,8 +27,9 @@ from hedgerow.release.answer import (
     left_uncounted,
     shares,
 )
+from hedgerow.release.combinations import Combinations
 from hedgerow.release.content import StoredModel
-from hedgerow.release.evidence import Evidence, from_workload_error, known_answer, measured, variance_of
+from hedgerow.release.evidence import Evidence, from_workload_error, known_answer, measured
 from hedgerow.release.feasible import Together
 from hedgerow.release.noise_sums import Noises
 from hedgerow.release.provenance import Provenance
@@ -56,9 +57,6 @@ MOST_TOGETHER = 64
 
 WEIGHTED_RECORDS = 100_000
 """So many are drawn by default where records have weights, at most."""
-
-_FAR = 9.0
-"""Variances of a number, as a multiple of the least one, from which on it bounds nothing that others leave open."""
 
 _KNOWN_STD = 1e-6
 """Standard deviation that known totals are taken to have beside noisy tables, in counts."""
@@ -567,31 +565,13 @@ class Release:
             return Answer(value, None, None, NOTHING)
         return intersect(query, value, pieces, total, confidence)
 
-    def bound_with(
-        self, query: LinearQuery, position: Evidence | None, risk: float
-    ) -> tuple[float, float, Evidence] | None:
-        """An interval for a linear query and a measured number that no piece of its evidence rests on, together.
+    def combinations(self, *queries: LinearQuery) -> Combinations:
+        """Linear combinations of linear queries over the domain, with intervals from the measured tables.
 
         Args:
-            query: A linear query over the domain, of some attributes.
-            position: The number, if there is one.
-            risk: Probability that the interval may miss.
-
-        Returns:
-            The ends, and the evidence of least variance; None where nothing was measured that tells the query.
+            queries: The queries, of some attributes each.
         """
-        total = self.total if self.knows_total else None
-        pieces = [piece.plus(position) if position else piece for piece in measured(query, self._runs, total)]
-        if not pieces:
-            return None
-        best = min(pieces, key=lambda piece: piece.variance)
-        most = _FAR * best.variance
-        risks = zip(pieces, shares(risk), strict=False)
-        ends = [piece.ends(each) for piece, each in risks if piece.variance <= most]  # the rest cut nothing off
-        if not ends:
-            ends = [pieces[0].ends(next(iter(shares(risk))))]
-        low, high = max(low for low, _ in ends), min(high for _, high in ends)
-        return min(low, high), max(low, high), best
+        return Combinations(queries, self._runs, self.total if self.knows_total else None)
 
     @property
     def record_count(self) -> Evidence | None:
@@ -608,17 +588,8 @@ class Release:
         count = self.record_count
         if count is None or not count.variance:
             return 0.0
-        variance = self.variance_of(Conjunction.where(self.domain, {}))
+        variance = self.combinations(Conjunction.where(self.domain, {})).variance((1.0,))
         return 1.0 if variance is None else variance / (variance + count.variance)
-
-    def variance_of(self, query: LinearQuery) -> float | None:
-        """The least variance of the estimates that measured tables give of a query; None where they tell nothing.
-
-        Args:
-            query: A linear query over the domain, of some attributes.
-        """
-        total = self.total if self.knows_total else None
-        return variance_of(query, self._runs, total)
 
     def half_width(self, query: LinearQuery, confidence: float = 0.95) -> float | None:
         """Half the width of a linear query's interval, at most, in counts: noise decides it, and no data.

@@ -112,23 +112,15 @@ class Said:
         return {}
 
     def telling(self, names: Clique) -> Mapping[Clique, float]:
-        """The precisions of the sums that tell a part of a question; none where nothing tells it.
+        """The sums that tell a part of a question, with their weights, which add up to 1; none where nothing tells it.
 
         Args:
             names: The attributes of the part.
         """
         if names not in self._telling:
             over = {shared: of.precision for shared, of in self.sums.items() if set(names) <= set(shared)}
-            self._telling[names] = over
+            self._telling[names] = {shared: precision / sum(over.values()) for shared, precision in over.items()}
         return self._telling[names]
-
-    def precision(self, names: Clique) -> float:
-        """The precision of all of these together.
-
-        Args:
-            names: The attributes of the part.
-        """
-        return sum(self.telling(names).values())
 
 
 def runs(events: Sequence[Event], measurements: Sequence[Measurement]) -> Iterator[Sequence[Measurement]]:
@@ -168,97 +160,85 @@ def runs(events: Sequence[Event], measurements: Sequence[Measurement]) -> Iterat
 
 @dataclass(frozen=True)
 class Split:
-    """A question by the subsets of its attributes.
+    """Questions by the subsets of their attributes.
 
     Attributes:
         domain: The domain.
         scope: The attributes that matter.
         parts: For each subset whose part is not 0 the mean over the other attributes, centred along its own, with an
-            axis for each attribute of the scope.
+            axis for the questions, and one for each attribute of the scope.
+        number: Number of the questions.
     """
 
     domain: Domain
     scope: Clique
     parts: tuple[tuple[Clique, Floats], ...]
+    number: int
 
     @classmethod
-    def of(cls, query: LinearQuery) -> Split | None:
-        """Split a question; None where it has too many parts.
+    def of(cls, *queries: LinearQuery) -> Split | None:
+        """Split questions; None where they have too many parts.
 
         Args:
-            query: The question.
+            queries: The questions, at least one.
 
         Example:
             >>> from hedgerow.domain import IntegerRange
             >>> from hedgerow.queries import Conjunction
             >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
             >>> [(names, part.tolist()) for names, part in Split.of(Conjunction.where(domain, {"a": [1]})).parts]
-            [((), [0.5]), (('a',), [-0.5, 0.5])]
+            [((), [[0.5]]), (('a',), [[-0.5, 0.5]])]
         """
-        domain = query.domain
-        scope = domain.base(query.scope)
+        domain = queries[0].domain
+        scope = domain.base(dict.fromkeys(name for query in queries for name in query.scope))
         shape = domain.shape_of(scope)
         if len(scope) > _WIDEST or math.prod(shape) > _LARGEST:
             return None
-        values = spread_over(domain, query.values(), query.scope, scope)
-        parts = tuple(_parts(scope, np.broadcast_to(values, shape)))
+        spread = (spread_over(domain, query.values(), query.scope, scope) for query in queries)
+        parts = tuple(_parts(scope, np.stack([np.broadcast_to(each, shape) for each in spread])))
         bearing = domain.clique({name for names, _ in parts for name in names})
         if bearing != scope:
-            without = tuple(axis for axis, name in enumerate(scope) if name not in bearing)
+            without = tuple(axis for axis, name in enumerate(scope, start=1) if name not in bearing)
             parts = tuple((names, part.squeeze(without)) for names, part in parts)
-        return cls(domain, bearing, parts)
-
-
-def least_variance(question: Split, told: Iterable[Said], total: float | None) -> float | None:
-    """The least variance of the estimates of a question from runs; None where none of them tells it.
-
-    The parts of a question are orthogonal, so that it is the sum of their mean squares over their precisions.
-
-    Args:
-        question: The question.
-        told: What each run says of its attributes.
-        total: The number of records, if it is public.
-
-    Example:
-        >>> from hedgerow.domain import IntegerRange
-        >>> from hedgerow.queries import Conjunction, NoiseKind
-        >>> domain = Domain((IntegerRange("a", 0, 1),))
-        >>> noisy = Measurement(Marginal(domain, "a"), np.array([70.0, 30.0]), NoiseKind.GAUSSIAN, 5.0)
-        >>> said = Said.of(domain, ("a",), [noisy])
-        >>> round(least_variance(Split.of(Conjunction.where(domain, {"a": [1]})), [said], None), 9)
-        25.0
-    """
-    parts = [(names, float(np.square(part).mean())) for names, part in question.parts if names or total is None]
-    each = ([(square, said.precision(names)) for names, square in parts] for said in told)
-    found = (sum(square / precision for square, precision in own) for own in each if all(p for _, p in own))
-    return min(found, default=None)
+        return cls(domain, bearing, parts, len(queries))
 
 
 @dataclass(frozen=True)
 class Estimated:
-    """An unbiased estimate.
+    """Unbiased estimates of questions by the same tables.
 
     Attributes:
-        value: In counts.
-        noises: The noise that it has.
-        tables: Texts of the tables that it was made of.
+        values: One for each question, in counts.
+        terms: What they are sums of: weights, a row for each question, of cells with equal and independent noises, and
+            the noise of each.
+        tables: Texts of the tables that they were made of.
     """
 
-    value: float
-    noises: Noises
+    values: Floats
+    terms: tuple[tuple[Floats, Noises], ...]
     tables: tuple[str, ...]
+
+    def noises(self, factors: Floats) -> Noises:
+        """The noise of the sum of the estimates times factors."""
+        return Noises.all_of([noise.over(factors @ weights) for weights, noise in self.terms])
+
+    @cached_property
+    def covariances(self) -> Floats:
+        """Variances and covariances of the estimates, in squared counts."""
+        each = (noise.std**2 * (weights @ weights.T) for weights, noise in self.terms)
+        return sum(each, start=np.zeros((self.values.size,) * 2))
 
 
 def estimated(question: Split, said: Said, total: float | None) -> Estimated | None:
-    """The best linear unbiased estimate of a question from whole tables, through the attributes in them.
+    """The best linear unbiased estimates of questions from whole tables, through the attributes in them.
 
     Args:
-        question: The question.
+        question: The questions.
         said: What the tables of a run say of its attributes.
         total: The number of records, if it is public.
 
     Returns:
-        The estimate; None where the tables do not tell all of the question.
+        The estimates; None where the tables do not tell all of the questions.
 
     Example:
         >>> from hedgerow.domain import IntegerRange
@@ -267,29 +247,30 @@ def estimated(question: Split, said: Said, total: float | None) -> Estimated | N
         >>> noisy = [Measurement(Marginal(domain, "a"), np.array([70.0, 30.0]), NoiseKind.GAUSSIAN, 5.0),
         ...          Measurement(Marginal(domain, "ab"), np.array([40.0, 40.0, 10.0, 10.0]), NoiseKind.GAUSSIAN, 5.0)]
         >>> found = estimated(Split.of(Conjunction.where(domain, {"a": [1]})), Said.of(domain, ("a",), noisy), None)
-        >>> round(found.value, 2), round(found.noises.std, 2)
-        (26.67, 4.08)
+        >>> found.values.round(2).tolist(), round(found.noises(np.ones(1)).std, 2)
+        ([26.67], 4.08)
     """
     if not all(said.telling(names) for names, _ in question.parts if names or total is None):
         return None
-    value, weights = 0.0, dict[Clique, Floats]()
+    values, weights = np.zeros(question.number), dict[Clique, Floats]()
     for names, part in question.parts:
         if not names and total is not None:
-            value += float(part.reshape(())) * total
+            values += part.reshape(-1) * total
             continue
-        whole = said.precision(names)
-        for shared, precision in said.telling(names).items():
-            kept = tuple(size for name, size in zip(question.scope, part.shape, strict=True) if name in shared)
-            weights[shared] = weights.get(shared, 0.0) + precision / whole * part.reshape(kept)
-    noises, tables = list[Noises](), list[str]()
+        for shared, share in said.telling(names).items():
+            sizes = zip(question.scope, part.shape[1:], strict=True)
+            own = share * part.reshape(len(part), *(size for name, size in sizes if name in shared))
+            weights[shared] = weights[shared] + own if shared in weights else own
+    terms, tables = list[tuple[Floats, Noises]](), list[str]()
     for shared, weight in weights.items():
         of = said.sums[shared]
         if weight.any():
-            spread = weight if weight.shape == of.mean.shape else np.broadcast_to(weight, of.mean.shape)
-            value += float(np.vdot(spread, of.mean))
-            noises.append(of.noise.over(spread))
+            shape = (len(weight), *of.mean.shape)
+            spread = (weight if weight.shape == shape else np.broadcast_to(weight, shape)).reshape(len(weight), -1)
+            values += spread @ of.mean.reshape(-1)
+            terms.append((spread, of.noise))
             tables += of.tables
-    return Estimated(value, Noises.all_of(noises), tuple(tables))
+    return Estimated(values, tuple(terms), tuple(tables))
 
 
 @dataclass(frozen=True)
@@ -335,11 +316,11 @@ def _averaged(tables: Sequence[tuple[Measurement, Floats, int]]) -> _Sums:
 
 
 def _parts(scope: Clique, values: Floats) -> Iterator[tuple[Clique, Floats]]:
-    """The parts of a question that are not 0: for each subset of attributes the mean over the others, centred."""
+    """The parts of questions that are not 0: for each subset of attributes the mean over the others, centred."""
     least = _NOTHING * float(np.abs(values).max(initial=0.0))
     for kept in (subset for size in range(len(scope) + 1) for subset in combinations(range(len(scope)), size)):
-        part = values.mean(axis=tuple(axis for axis in range(len(scope)) if axis not in kept), keepdims=True)
+        part = values.mean(axis=tuple(axis + 1 for axis in range(len(scope)) if axis not in kept), keepdims=True)
         for axis in kept:
-            part = part - part.mean(axis=axis, keepdims=True)
+            part = part - part.mean(axis=axis + 1, keepdims=True)
         if float(np.abs(part).max(initial=0.0)) > least:
             yield tuple(scope[axis] for axis in kept), part
