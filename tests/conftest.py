@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 
@@ -49,6 +50,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for place, item in enumerate(each):
             if place not in quick:
                 item.add_marker("slow")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported and collected out of garbage collections: a tenth of the time of the quick suite."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
+def pytest_unconfigure() -> None:
+    """Libraries that count what is left at the end find it collected."""
+    gc.unfreeze()
 
 
 def pytest_configure() -> None:

@@ -177,6 +177,7 @@ def served(command: str, folder: Path, environment: Mapping[str, str], tokens: i
         server.stdout.close()
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("page", FIRST)
 def test_the_first_example_of_all_prints_what_its_page_shows(page: str, tmp_path: Path) -> None:
     follow(steps(page), tmp_path)

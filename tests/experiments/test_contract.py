@@ -46,7 +46,7 @@ def test_every_cell_says_something(tiny: tuple[Experiment, Results, Path]) -> No
     assert set(experiment.tolerances)
 
 
-@pytest.mark.many(quick=1)
+@pytest.mark.slow
 def test_a_cell_gives_the_same_values_again(tiny: tuple[Experiment, Results, Path], data: DataSets) -> None:
     experiment, _, path = tiny
     cell = experiment.cells(Size.TINY)[-1]

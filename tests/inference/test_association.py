@@ -46,6 +46,7 @@ def made(
     return MWEM().run(table, read, PureDP(epsilon), noise=SeededNoise(seed))
 
 
+@pytest.mark.slow
 def test_the_level_holds_where_noise_is_as_large_as_the_sampling_error() -> None:
     """Of 60 tests at 5 % about three reject, 9 with probability .003; without regard to noise 30 would."""
     rejected = [hedgerow.test(made(seed), "job", "rich", seed=seed).p_value <= 0.05 for seed in range(60)]

@@ -202,6 +202,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_wrong_sums_are_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)

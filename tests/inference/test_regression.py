@@ -96,7 +96,8 @@ def test_coefficients_solve_the_score_equations_of_each_replicate(release: Relea
     assert ((found.p_values < 0.05) == ((found.estimate.low > 0.0) | (found.estimate.high < 0.0))).all()
 
 
-@pytest.mark.parametrize("target", ["population", pytest.param("file", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["population", "file"])
 def test_intervals_hold_the_truth(target: Target) -> None:
     """Of 24 coefficients of 12 releases intervals of 95 % hold nearly all; those of the file are shorter."""
     held, widths = 0, 0.0

@@ -262,6 +262,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_wrong_drawing_is_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)

@@ -194,9 +194,8 @@ def test_what_a_smooth_fit_loses_is_put_back() -> None:
     assert abs(np.mean(left)) < 0.3 * np.mean(off)
 
 
-@pytest.mark.parametrize(
-    ("target", "releases"), [("file", 24), pytest.param("population", 100, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("target", "releases"), [("file", 24), ("population", 100)])
 def test_intervals_hold_the_truth(target: Target, releases: int) -> None:
     """Two statistics of each release: below .85 together once in 200 releases where each holds .95 of the time."""
     held = []

@@ -134,6 +134,7 @@ def rao_scott(made: Replicates) -> Floats:
     return np.array([value, freedom, rest, special.fdtrc(freedom, rest, value)])
 
 
+@pytest.mark.slow
 @pytest.mark.r
 def test_r_computes_what_we_do(tmp_path: Path) -> None:
     if not has_survey():

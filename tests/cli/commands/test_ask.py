@@ -241,6 +241,7 @@ def test_the_mechanism_of_a_session_is_named_in_full_and_once(place: Place) -> N
     assert place.names() == before
 
 
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize("name", list(ONLINE.options))
 def test_bad_values_of_the_mechanism_are_refused_with_a_remedy_or_run(place: Place, name: str) -> None:
     refused = 0
@@ -252,6 +253,7 @@ def test_bad_values_of_the_mechanism_are_refused_with_a_remedy_or_run(place: Pla
     assert refused >= 5
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize(
     "option", ["--alpha", "--beta", "--queries-planned", "--updates", "--threshold", "--confidence"]
 )

@@ -224,6 +224,7 @@ def test_plan_spends_and_writes_nothing(place: Place) -> None:
     assert place.names() == ["people.csv", "people.yaml"]
 
 
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize("name", [*ONLINE.options, "--alpha", "--beta", "--queries-planned", "--updates", "--total"])
 def test_bad_values_of_a_session_to_be_planned_are_refused_with_a_remedy_or_planned(place: Place, name: str) -> None:
     call = ("plan", "--domain", place / "people.yaml", "--epsilon", 1)

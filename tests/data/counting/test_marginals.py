@@ -150,6 +150,7 @@ def test_many_records_agree_with_bincount(weighted: bool) -> None:
         np.testing.assert_array_equal(marginal, expected.reshape(shape))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of more than 2^20 records are counted in narrower codes, by functions that are compiled for these."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})

@@ -96,6 +96,7 @@ def test_the_sampler_receives_the_scale_exactly(scale: float, step: float) -> No
         assert Fraction(noise.units) * Fraction(step) == Fraction(noise.scale)
 
 
+@pytest.mark.slow
 def test_every_charge_at_many_scales() -> None:
     every_charge_covers_its_cost()
 

@@ -76,7 +76,7 @@ def tried(
     run()
 
 
-@pytest.mark.many(quick=1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "each", [each for each in app.OPERATIONS if each.in_schema], ids=lambda each: each.run.__name__
 )
