@@ -511,6 +511,19 @@ class StoreBusyError(StoreError):
     """Another process kept the store or the data set busy for longer than the waiting time."""
 
 
+class ElsewhereError(StoreBusyError):
+    """Another server works for the data set.
+
+    Attributes:
+        address: Its address, as servers reach each other.
+    """
+
+    def __init__(self, address: str) -> None:
+        """Say where it is."""
+        super().__init__("another server works for this data set", remedy="try again in a moment")
+        self.address = address
+
+
 class OutdatedError(StoreError):
     """Another process has meanwhile changed a data set; the result of this process is discarded."""
 

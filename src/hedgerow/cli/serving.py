@@ -120,6 +120,7 @@ class Serving:
         days: Days until printed tokens expire; None for tokens that do not.
         tls: Certificate and key; None for plain HTTP.
         logs_json: Whether the log is in JSON.
+        peer_address: Address at which other servers of the store reach this one; None for that of the socket.
     """
 
     output: Output
@@ -132,6 +133,7 @@ class Serving:
     days: int | None = field(kw_only=True)
     tls: TlsFiles | None = field(kw_only=True)
     logs_json: bool = field(kw_only=True)
+    peer_address: str | None = field(kw_only=True)
 
     def run(self, host: str, port: int) -> int:
         """Serve until a signal comes.
@@ -148,7 +150,7 @@ class Serving:
             StoreError: The store cannot be opened.
         """
         from hedgerow.service.http import Alerting, create_app, log_as_json
-        from hedgerow.service.running import is_reachable, listen, run
+        from hedgerow.service.running import is_reachable, listen, peer_url_of, run
         from hedgerow.service.sessions import SessionWorkers
 
         if self.logs_json:
@@ -163,6 +165,7 @@ class Serving:
                 self._warn_of_others(store, register)
             folder, sources = self.settings.data_folder, self.settings.sources
             workers = stack.enter_context(closing(SessionWorkers(store, folder, register=register, sources=sources)))
+            workers.divide(self.peer_address or peer_url_of(listening, tls=self.tls is not None))
             if self.demo:
                 self._register(store, workers)
             if self.settings.alerts is not None:

@@ -44,6 +44,7 @@ from .store import (
     GivenAnswer as GivenAnswer,
     Grant as Grant,
     Hold as Hold,
+    Leases as Leases,
     Person as Person,
     Progress as Progress,
     Registration as Registration,

@@ -122,6 +122,24 @@ def url_of(listening: socket.socket, *, tls: bool = False) -> str:
     return f"http{'s' if tls else ''}://{name}:{port}/"
 
 
+def peer_url_of(listening: socket.socket, *, tls: bool = False) -> str:
+    """The address at which other servers of the store reach this one: by this machine's name if it listens everywhere.
+
+    Args:
+        listening: Socket from `listen`.
+        tls: Whether it is spoken to with TLS.
+
+    Example:
+        >>> with listen("127.0.0.1", 0) as taken:
+        ...     peer_url_of(taken) + "/" == url_of(taken)
+        True
+    """
+    host, port = listening.getsockname()[:2]
+    if not ipaddress.ip_address(host.partition("%")[0]).is_unspecified:
+        return url_of(listening, tls=tls).rstrip("/")
+    return f"http{'s' if tls else ''}://{socket.gethostname()}:{port}"
+
+
 def is_reachable(listening: socket.socket) -> bool:
     """Whether other machines can reach a listening socket.
 

@@ -62,13 +62,21 @@ class Client(threading.Thread):
         return answers
 
 
-def asked(port: int, token: str, texts: Sequence[str], headers: Mapping[str, str]) -> tuple[int, Any]:
+def asked(
+    port: int,
+    token: str,
+    texts: Sequence[str],
+    headers: Mapping[str, str],
+    *,
+    name: str = "people",
+    wait: float = 120.0,
+) -> tuple[int, Any]:
     """One request; its status and what was told."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120.0)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=wait)
     sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **headers}
     try:
         body = json.dumps({"queries": [{"where": text} for text in texts]})
-        connection.request("POST", "/v1/datasets/people/queries", body, sent)
+        connection.request("POST", f"/v1/datasets/{name}/queries", body, sent)
         reply = connection.getresponse()
         return reply.status, json.loads(reply.read())
     finally:

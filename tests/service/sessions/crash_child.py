@@ -196,6 +196,8 @@ def serve_http(life: dict[str, Any], listening: socket.socket) -> None:
     announcing: Any = Announcing(store, Path(life["log"]), session)
     noise = SeededNoise(life["seed"])
     workers = SessionWorkers(announcing, folder, noise=lambda _: noise, tick=0.0, wait=20.0, reached=killer)
+    if "divide" in life:
+        workers.divide(f"http://127.0.0.1:{listening.getsockname()[1]}")
     app = create_app(workers, announcing, Settings(folder, requests_per_minute=None, longest_wait=3600.0))
     uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none")).run(sockets=[listening])
 

@@ -19,7 +19,7 @@ from hedgerow.algorithms import Mark
 from hedgerow.algorithms.online_pmw import Step
 from hedgerow.errors import HedgerowError, OutdatedError, StoreBusyError, StoreError
 from hedgerow.service import Store
-from hedgerow.service.store import postgresql as postgresql_database, sqlite as sqlite_database
+from hedgerow.service.store import sqlite as sqlite_database
 from hedgerow.service.store.database import translated
 from tests.engines.postgresql import postgresql_server
 from tests.service.store.cases import EVENT, HOLD, MEASURED, answer, everything, opened
@@ -302,18 +302,6 @@ def test_a_connection_that_breaks_before_the_commit_leaves_nothing(new_postgresq
     assert store.settle(data_set.id, 1, WHOLE, [answer(ada.id)]).version == 2
     store.close()
     breaking.close()
-
-
-def test_a_lock_that_could_not_be_released_ends_with_its_connection(
-    new_postgresql_database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store, other = Store.open(new_postgresql_database), Store.open(new_postgresql_database)
-    monkeypatch.setattr(postgresql_database, "_unlock", lambda _connection, _number: False)
-    for which in (store, other, store):
-        with which.alone(1, wait=5.0):
-            pass
-    store.close()
-    other.close()
 
 
 def test_a_lock_that_is_lost_with_its_connection_lets_others_in_and_outdates(new_postgresql_database: str) -> None:

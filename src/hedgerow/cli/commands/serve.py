@@ -56,6 +56,7 @@ class _Places(Options, panel="Places", environment=True):
             permanently.
         host: Address to listen on.
         port: Port to listen on; 0 takes a free one.
+        peer_address: Address at which the other servers of a PostgreSQL store reach this one, as http://host:port.
         proxies: Reverse proxies whose X-Forwarded-For is believed: addresses or networks, separated by commas.
         tls_certificate: Certificate in PEM, with those between it and its root: the server speaks HTTPS itself.
         tls_key: Its private key in PEM, without a passphrase.
@@ -70,6 +71,7 @@ class _Places(Options, panel="Places", environment=True):
     accept_store: Annotated[bool, option(envvar=None)] = False
     host: str = "127.0.0.1"
     port: Annotated[int, option(min=0, max=65535)] = 8000
+    peer_address: Annotated[str | None, option(metavar="URL", show_default="by host and port")] = None
     proxies: Annotated[str, option(metavar="ADDRESSES", show_default="none")] = ""
     tls_certificate: Annotated[Path | None, option(metavar="FILE")] = None
     tls_key: Annotated[Path | None, option(metavar="FILE", show_default="the file of the certificate")] = None
@@ -92,6 +94,20 @@ class _Places(Options, panel="Places", environment=True):
             anchor=None if demo and self.store is None else self.anchor,  # nothing of it is kept
             accept_older=self.accept_store,
         )
+
+    @property
+    def peers(self) -> str | None:
+        """Address at which other servers reach this one.
+
+        Raises:
+            ConfigError: It is not an address of the web.
+        """
+        from urllib.parse import urlsplit
+
+        parts = urlsplit(self.peer_address or "http://localhost")
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+            raise ConfigError("--peer-address is not an address", remedy="for example http://10.0.0.5:8000")
+        return self.peer_address and self.peer_address.rstrip("/")
 
     @property
     def tls(self) -> TlsFiles | None:
@@ -359,6 +375,7 @@ def serve(
             days=days,
             tls=places.tls,
             logs_json=places.log_format is LogFormat.JSON,
+            peer_address=places.peers,
         ).run(places.host, places.port)
     if stopped_by == signal.SIGINT:
         raise typer.Exit(INTERRUPTED)

@@ -21,11 +21,12 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from hedgerow.errors import NotAllowedError, NotThereError, StoreBusyError, StoreError
+from hedgerow.errors import ElsewhereError, NotAllowedError, NotThereError, StoreBusyError, StoreError
 from hedgerow.service.http import problems
 from hedgerow.service.http.gauges import Readiness
 from hedgerow.service.http.middleware import Metrics, Pace, Rates, address_of
 from hedgerow.service.http.oidc import Provider
+from hedgerow.service.http.peers import MOST_HOPS, Peers, hops
 from hedgerow.service.http.problems import Kind
 from hedgerow.service.http.request_parsing import Cursors, StrictRequest, check_parameters, credential
 from hedgerow.service.http.tokens import Caller, Verifier, WrongTokenError, bearer
@@ -36,6 +37,7 @@ from hedgerow.service.store import DataSet, Store
 _MOST_BYTES = 1 << 24
 _LARGEST = 1 << 18
 _PARTS = (b"content-type", b"idempotency-key")
+_SERIES = "/v1/series/"
 
 
 class Replies:
@@ -143,6 +145,7 @@ class Service:
         unsent: Files of records that may be on their way at a time: until then they take room on the disk.
         waits: Requests that may wait for a data set at a time; fewer than there are threads.
         provider: Provider of identities that people sign in with; None for tokens alone.
+        peers: The other servers of the store.
     """
 
     def __init__(self, workers: SessionWorkers, store: Store, settings: Settings) -> None:
@@ -164,6 +167,20 @@ class Service:
         self.waits = threading.BoundedSemaphore(max(1, settings.threads * 3 // 4))
         oidc = settings.oidc
         self.provider = None if oidc is None else Provider(oidc, store.secret("sign-in"))
+        self.peers = Peers(store.leases)
+
+    async def forward(self, request: Request, away: ElsewhereError) -> Response:
+        """The reply of the server that works for a data set.
+
+        Raises:
+            StoreBusyError: It does not answer; if it is gone, the next request finds the data set free.
+        """
+        try:
+            return await self.peers.forward(request, away)
+        except StoreBusyError:
+            if self.store.leases is not None:
+                await anyio.to_thread.run_sync(self.store.leases.look, limiter=self.watching)
+            raise
 
     def sign_in(self, header: str | None, address: str) -> Caller:
         """Verify the token of a request.
@@ -270,17 +287,25 @@ class GatedRoute(APIRoute):
         async def passed(request: Request) -> Response:
             if not self.others:
                 check_parameters([name for name, _ in request.query_params.multi_items()], known)
-            if self.body_field is None:
-                return await handle(request)
-            strict = StrictRequest(request.scope, request.receive)
+            service, strict = await the_service(request), StrictRequest(request.scope, request.receive)
+            try:
+                if self.who != "anyone" and hops(request) == MOST_HOPS and (name := request.path_params.get("name")):
+                    await anyio.to_thread.run_sync(service.workers.claim, name, self.path.startswith(_SERIES))
+                return await here(service, strict)
+            except ElsewhereError as away:
+                return await service.forward(strict, away)
 
+        async def here(service: Service, strict: StrictRequest) -> Response:
             async def made() -> Response:
-                await strict.json()
+                if self.body_field is not None:
+                    if self.repeats:
+                        service.workers.check_here(strict.path_params["name"], self.path.startswith(_SERIES))
+                    await strict.json()
                 return await handle(strict)
 
             if not self.repeats:
                 return await made()
-            service, caller = await the_service(request), await the_caller(request)
+            caller = await the_caller(strict)
             return await service.replies.reply(strict, caller.token.id, made)
 
         return gated

@@ -20,6 +20,7 @@ from hedgerow.models import may_be_dense
 from hedgerow.privacy import Curator, Ledger, NoiseSource, budget_from_dict
 from hedgerow.release import Release
 from hedgerow.service.sessions.first import MOST_TREE_CELLS, MOST_WARM_CELLS, first_part, first_release, most_of_opening
+from hedgerow.service.sessions.series import unit_of
 from hedgerow.service.sessions.tables import PrivateTable, no_records
 from hedgerow.service.store import DataSet, GivenAnswer, Hold, Reached, Store, nowhere, question_digest
 
@@ -73,6 +74,7 @@ class SessionRepository:
     ) -> None:
         """Read nothing before it is needed."""
         self.data_set = data_set.id
+        self._unit = unit_of(data_set.registration)
         self._promised_too_much = data_set.registration.promised_too_much
         self._domain = domain
         self._budget = budget_from_dict(data_set.registration.budget)
@@ -96,6 +98,11 @@ class SessionRepository:
         self._version = -1
         self._status = ""
 
+    def leave(self) -> None:
+        """Discard the private table too: another server works for the data set."""
+        self.forget()
+        self._source = None
+
     @property
     def is_closed(self) -> bool:
         """Whether the data set was closed: the data are not looked at any more."""
@@ -110,9 +117,10 @@ class SessionRepository:
         """Keep all other processes and threads away from the data set.
 
         Raises:
+            ElsewhereError: Another server works for it.
             StoreBusyError: Another one holds it for longer than the waiting time.
         """
-        return self.store.alone(self.data_set, wait=self._wait)
+        return self.store.alone(self.data_set, self._unit, wait=self._wait)
 
     def current(self) -> OnlineSession:
         """The session as it is now. To be called alone.
@@ -349,7 +357,7 @@ class SessionRepository:
     def _hold_opening(self, opening: online_hold.Hold) -> None:
         hold = Hold(opening.charge, opening.purpose, None)
         cells = min(self._domain.size, MOST_WARM_CELLS if may_be_dense(self._domain) else MOST_TREE_CELLS)
-        self.store.make_room(self.data_set, 8 * cells * bool(self._first) + _ROOM)
+        self.store.make_room(self.data_set, self._version, 8 * cells * bool(self._first) + _ROOM)
         self._version = self.store.hold(self.data_set, self._version, hold, None)
         self.reached("held")
 

@@ -92,6 +92,22 @@ def part_of(described: Mapping[str, Any]) -> tuple[str, int] | None:
     return None if name is None else (str(name), int(described.get("in_partitions", 1)))
 
 
+def unit_of(registration: Registration) -> str:
+    """Name of the data sets that one server works for together: all partitions of a series, or a data set alone.
+
+    Example:
+        >>> unit_of(Registration("may", "", {"series": "visits"}, {}, {}, {}))
+        'series visits'
+    """
+    part = part_of(registration.source)
+    return registration.name if part is None else unit_of_series(part[0])
+
+
+def unit_of_series(name: str) -> str:
+    """The same by the name of a series; names of data sets have no blanks."""
+    return f"series {name}"
+
+
 def all_series(data_sets: Iterable[DataSet]) -> list[Series]:
     """The series of some data sets, in the order of their names."""
     found: dict[str, list[DataSet]] = {}

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
@@ -24,9 +25,10 @@ _TRIES = 4
 
 @dataclass(frozen=True)
 class _Call:
-    """A function to run between two groups."""
+    """A function to run between two groups, alone with the data set unless it needs nothing but memory."""
 
     run: Callable[[], object]
+    alone: bool = True
     done: Future[object] = field(default_factory=Future)
 
 
@@ -111,6 +113,11 @@ class SessionWorker:
         self._put(call)
         return cast("T", call.done.result())
 
+    def leave(self) -> None:
+        """Let another server work for the data set: nothing of it stays in memory."""
+        with suppress(StoreBusyError):  # this one is being stopped
+            self._put(_Call(self._repository.leave, alone=False))
+
     @property
     def waiting(self) -> int:
         """Requests that wait, about."""
@@ -155,7 +162,7 @@ class SessionWorker:
 
     def _call(self, call: _Call) -> None:
         try:
-            with self._repository.alone():
+            with self._repository.alone() if call.alone else nullcontext():
                 try:
                     found = call.run()
                 except QueryError as refused:  # what was asked for, not the session, is at fault

@@ -17,14 +17,23 @@ import numpy as np
 from hedgerow.algorithms.online_pmw import OnlineSession
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
-from hedgerow.errors import ConfigError, ConflictError, DataError, HedgerowError, QueryError, ServiceError, TableError
+from hedgerow.errors import (
+    ConfigError,
+    ConflictError,
+    DataError,
+    HedgerowError,
+    NotThereError,
+    QueryError,
+    ServiceError,
+    TableError,
+)
 from hedgerow.privacy import NoiseSource, Register
 from hedgerow.queries import Groups, LinearQuery, Neighbours, Selection, query_scope
 from hedgerow.release import Estimate, Records, Release, Selected, check_confidence, check_selection, estimates, select
 from hedgerow.service.sessions.group import Question
 from hedgerow.service.sessions.registering import charging, check_registration, keeping_learnt, within_filter
 from hedgerow.service.sessions.repository import SessionRepository
-from hedgerow.service.sessions.series import check_partition
+from hedgerow.service.sessions.series import check_partition, unit_of, unit_of_series
 from hedgerow.service.sessions.tables import PrivateTable, domain_of, earlier_release, read_private
 from hedgerow.service.sessions.worker import SessionWorker
 from hedgerow.service.store import DataSet, GivenAnswer, Person, Reached, Registration, Store, nowhere
@@ -114,6 +123,7 @@ class _Open:
 
     worker: SessionWorker
     domain: Domain
+    unit: str
     release: Release | None = None
     updates: int = -1
     drawing: threading.Lock = field(default_factory=threading.Lock)
@@ -176,6 +186,7 @@ class SessionWorkers:
         self._wait = wait
         self._reached = reached
         self._open: dict[int, _Open] = {}
+        self._units: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def register(self, new: Registration, *, by: Person) -> DataSet:
@@ -192,12 +203,14 @@ class SessionWorkers:
             DataError: The table cannot be read, or does not fit the domain; nothing was kept.
             ReleaseError: The release to start from cannot be read; nothing was kept.
             ModelTooLargeError: The hypothesis would not fit into memory; nothing was kept.
+            ElsewhereError: Another server works for its series, and is to register it; nothing was kept.
             ConflictError: The name is taken, or its series has partitions that are unlike this one.
             RegisterExceededError: The register does not cover the budget; nothing was kept.
             RegisterError: The register cannot be read or written; nothing was kept.
             StoreError: It could not be kept, or its opening could not: see `retry`.
         """
         new = keeping_learnt(within_filter(new), self.folder)
+        self._claim(unit_of(new))
         domain, budget = check_registration(new, self.folder)
         if new.name in self._store.points():  # those that were deleted among them
             raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")
@@ -240,6 +253,40 @@ class SessionWorkers:
         with self._lock:
             opened = self._open.pop(data_set.id)
         opened.worker.close()
+
+    def divide(self, address: str) -> None:
+        """Divide the data sets with the other servers of the store, if it can have several.
+
+        Args:
+            address: Address at which these reach this one.
+
+        Raises:
+            StoreError: The store fails.
+        """
+        if self._store.leases is not None:
+            self._store.leases.divide(address, self._left)
+
+    def check_here(self, name: str, is_series: bool) -> None:
+        """Check that no other server works for a data set, or a series, as was known a moment ago.
+
+        Raises:
+            ElsewhereError: Another one does.
+        """
+        leases = self._store.leases
+        if leases is not None and (away := leases.elsewhere(self._unit(name, is_series))) is not None:
+            raise away
+
+    def claim(self, name: str, is_series: bool) -> None:
+        """Work for a data set, or a series, from now on, unless another server does.
+
+        Raises:
+            NotThereError: There is none.
+            ElsewhereError, StoreBusyError: Another one does.
+        """
+        units = {unit_of(each.registration) for each in self._store.data_sets()}
+        if (unit := self._unit(name, is_series)) not in units:
+            raise NotThereError("there is no such data set", remedy="see the list of data sets")
+        self._claim(unit)
 
     def warm(self) -> None:
         """Read the tables of all open data sets ahead of the first question, in the background."""
@@ -377,6 +424,20 @@ class SessionWorkers:
 
     # Internals
 
+    def _unit(self, name: str, is_series: bool) -> str:
+        return unit_of_series(name) if is_series else self._units.get(name, name)
+
+    def _claim(self, unit: str) -> None:
+        if self._store.leases is not None:
+            self._store.leases.claim(unit)
+
+    def _left(self, unit: str) -> None:
+        """Another server may work for these data sets now."""
+        with self._lock:
+            opened = [each for each in self._open.values() if each.unit == unit]
+        for each in opened:
+            each.worker.leave()
+
     def _worker(self, data_set: DataSet, at_hand: Sequence[PrivateTable] = ()) -> _Open:
         with self._lock:
             if data_set.id not in self._open:
@@ -402,7 +463,8 @@ class SessionWorkers:
             wait=self._wait,
             reached=self._reached,
         )
-        return _Open(SessionWorker(repository, tick=self._tick), domain)
+        unit = self._units[data_set.name] = unit_of(data_set.registration)
+        return _Open(SessionWorker(repository, tick=self._tick), domain, unit)
 
     def _release(self, data_set: DataSet, person: Person) -> tuple[_Open, Release]:
         """The hypothesis as it is now; rebuilt only if it was corrected meanwhile."""

@@ -9,6 +9,7 @@ from .entries import (
     Shares as Shares,
     Status as Status,
 )
+from .leases import Leases as Leases
 from .people import identity_of as identity_of
 from .repository import Reached as Reached, nowhere as nowhere
 from .restored import departures as departures, hold_to as hold_to, restore as restore

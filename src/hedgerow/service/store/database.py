@@ -8,15 +8,24 @@ import re
 import sqlite3
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 import psycopg
 from sqlalchemy import Connection, Engine, Table, insert
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError, StatementError, TimeoutError
 
-from hedgerow.errors import ConflictError, HedgerowError, NotThereError, StoreBusyError, StoreError, raise_alone
+from hedgerow.errors import (
+    ConflictError,
+    HedgerowError,
+    NotThereError,
+    StoreBusyError,
+    StoreError,
+    raise_alone,
+)
+from hedgerow.service.store.leases import Leases
 from hedgerow.service.store.schema import SECRETS
 from hedgerow.system import alone_with
 
@@ -40,9 +49,11 @@ class Database(ABC):
         place: Address to show in messages.
         wait: Seconds to wait for others' transactions.
         is_here: Whether a `stamp` is told without asking another process.
+        leases: Leases of the data sets; None if there are no servers to divide them.
     """
 
     is_here: bool
+    leases: Leases | None = None
 
     def __init__(self, place: str, reads: Engine, writes: Engine, wait: float) -> None:
         """Open no connection yet."""
@@ -78,12 +89,22 @@ class Database(ABC):
         return postgresql.insert(table) if self._writes.dialect.name == "postgresql" else sqlite.insert(table)
 
     @abstractmethod
-    def alone(self, number: int, *, wait: float) -> AbstractContextManager[None]:
+    def alone(self, number: int, unit: str, *, wait: float) -> AbstractContextManager[None]:
         """Keep other threads and processes away from a data set; ends with the process, however it ends.
 
+        Args:
+            number: Number of the data set.
+            unit: Data sets that one server works for together.
+            wait: Seconds to wait.
+
         Raises:
-            StoreBusyError: Another one holds it for longer than ``wait`` seconds.
+            ElsewhereError: Another server works for it.
+            StoreBusyError: Another thread or process holds it for longer.
         """
+
+    def fence(self, number: int) -> Mapping[str, Any] | None:
+        """Values of the condition that commits about a data set have; None if there is none."""
+        return None if self.leases is None else self.leases.fence(number)
 
     @abstractmethod
     def stamp(self) -> Hashable:
@@ -111,6 +132,9 @@ class Database(ABC):
         Raises:
             StoreError: See `translating`.
         """
+
+    def unhurried(self, connection: Connection) -> None:  # noqa: B027 - SQLite has no such limit
+        """Let a transaction wait between two statements for as long as it likes."""
 
     def number_on(self, connection: Connection) -> None:  # noqa: B027 - SQLite numbers from the largest there is
         """Let rows be numbered from the largest number on, after rows with numbers were written.

@@ -6,16 +6,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import BigInteger, Connection, String, cast, create_engine, event, func, make_url, select
-from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError
 
 from hedgerow.errors import StoreError, raise_alone
 from hedgerow.service.store.database import Database, translating
+from hedgerow.service.store.leases import PERIOD, Leases
 from hedgerow.service.store.schema import LAST_AUDITED, METADATA, to_json
 
-_LOCKS = 0x68676572
-"""Our first key of advisory locks; the second is the number of the data set, and 0 for the tables themselves."""
-
-_LOCKED = "55P03"
 _OLDEST = 14
 """The oldest major version that its makers still mend."""
 
@@ -41,6 +38,9 @@ class PostgreSQLDatabase(Database):
     """
 
     is_here = False
+    leases: Leases
+    locks = 0x68676572
+    """Our first key of advisory locks; the second is the number of a process, and 0 for the tables themselves."""
 
     def __init__(self, address: str, wait: float) -> None:
         """Open no connection yet."""
@@ -63,31 +63,24 @@ class PostgreSQLDatabase(Database):
             "hide_parameters": True,
         }
         writes = create_engine(url, pool_size=5, max_overflow=10, isolation_level="READ COMMITTED", **options)
-        self._locks = create_engine(url, pool_size=2, max_overflow=30, isolation_level="AUTOCOMMIT", **options)
+        self._locks = create_engine(url, pool_size=1, isolation_level="AUTOCOMMIT", **options)
+        self.leases = Leases(self)
         for engine in (writes, self._locks):
             event.listen(engine, "connect", _prepared(wait))
         super().__init__(place, writes.execution_options(isolation_level="REPEATABLE READ"), writes, wait)
 
     @contextmanager
-    def alone(self, number: int, *, wait: float) -> Iterator[None]:
-        """Take an advisory lock on a connection that does nothing else.
+    def alone(self, number: int, unit: str, *, wait: float) -> Iterator[None]:
+        """Hold the lease of the unit; what is written under one that was lost is refused."""
+        with self.leases.held(number, unit, wait):
+            yield
 
-        If that connection breaks, another process may come in; what this one writes then is refused by its version.
-        """
+    def present(self, number: int) -> Connection:
+        """Take an advisory lock on a connection that does nothing else."""
         with translating(self.place):
             connection = self._locks.connect()
-        released = False
-        try:
-            with translating(self.place):
-                self._lock(connection, number, wait)
-            try:
-                yield
-            finally:
-                released = _unlock(connection, number)
-        finally:
-            if not released:  # no one else may get a connection that still has the lock
-                connection.invalidate()
-            connection.close()
+            connection.execute(select(func.pg_advisory_lock(self.locks, number)))
+        return connection
 
     def stamp(self) -> Hashable:
         """The transactions that are over and those that are not, as the server has it."""
@@ -104,6 +97,10 @@ class PostgreSQLDatabase(Database):
         with self.reading() as connection:
             return int(connection.scalar(select(func.pg_database_size(func.current_database()))) or 0)
 
+    def unhurried(self, connection: Connection) -> None:
+        """Let it stand still."""
+        connection.execute(select(func.set_config("idle_in_transaction_session_timeout", "0", True)))
+
     def number_on(self, connection: Connection) -> None:
         """Set the sequences of the columns that are numbered."""
         for table in METADATA.sorted_tables:
@@ -116,36 +113,22 @@ class PostgreSQLDatabase(Database):
     def preparing(self) -> Iterator[Connection]:
         """Lock until the transaction ends."""
         with self.writing() as connection:
-            connection.execute(select(func.pg_advisory_xact_lock(_LOCKS, 0)))
+            connection.execute(select(func.pg_advisory_xact_lock(self.locks, 0)))
             yield connection
 
     def close(self) -> None:
-        """Close the connections that no one uses."""
+        """Give up all leases, and close the connections that no one uses."""
+        self.leases.close()
         super().close()
         self._locks.dispose()
 
-    def _lock(self, connection: Connection, number: int, wait: float) -> None:
-        if connection.scalar(select(func.pg_try_advisory_lock(_LOCKS, number))):
-            return
-        connection.execute(select(func.set_config("lock_timeout", f"{max(1, round(1000 * wait))}ms", False)))
-        try:
-            connection.execute(select(func.pg_advisory_lock(_LOCKS, number)))
-        except OperationalError as error:
-            if getattr(error.orig, "sqlstate", None) != _LOCKED:
-                raise
-            raise_alone(self.busy())
-
-
-def _unlock(connection: Connection, number: int) -> bool:
-    try:
-        return bool(connection.scalar(select(func.pg_advisory_unlock(_LOCKS, number))))
-    except SQLAlchemyError:
-        return False
-
 
 def _prepared(wait: float) -> Any:
-    """Settings of every new connection: how long to wait, and that a commit must reach the disk."""
-    settings = {"lock_timeout": f"{max(1, round(1000 * wait))}ms"}
+    """Settings of every new connection: how long to wait, and that a commit must reach the disk.
+
+    A process that stands still within a transaction keeps its locks no longer than its leases.
+    """
+    settings = {"lock_timeout": f"{max(1, round(1000 * wait))}ms", "idle_in_transaction_session_timeout": f"{PERIOD}s"}
     settings |= {f"tcp_{name}": str(value) for name, value in _KEEPALIVE.items()}
     told_all = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())
 

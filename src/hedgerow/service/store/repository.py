@@ -42,9 +42,11 @@ class Writing:
         connection: The transaction's connection.
         ledgers: Ledgers of data sets, by the numbers of these.
         audit: The audit log; None if it does not move.
+        fence: The condition of a commit about a data set; see `Database.fence`.
     """
 
     connection: Connection
+    fence: Callable[[int], Mapping[str, Any] | None]
     ledgers: dict[int, Point] = field(default_factory=dict)
     audit: Point | None = None
 
@@ -130,7 +132,7 @@ class Repository:
             StoreError: See `Database.writing`; or the anchor cannot be written, and what was committed must not leave.
         """
         with self._database.writing() as connection:
-            writing = Writing(connection)
+            writing = Writing(connection, self._database.fence)
             yield writing
         if self._anchor is not None and (writing.ledgers or writing.audit is not None):
             self._reached("uncovered")

@@ -375,6 +375,16 @@ CHAINS = _table(
 LAST_AUDITED = "SELECT last FROM chains WHERE name = 'audit'"
 """Number of the last entry of the audit log, in any SQL."""
 
+LEASES = _table(
+    "leases",
+    sa.Column("unit", Words, primary_key=True),
+    sa.Column("owner", sa.BigInteger, nullable=False),
+    sa.Column("address", Words, nullable=False),
+    sa.Column("token", sa.BigInteger, nullable=False),
+    sa.Column("expires", Moment, nullable=False),
+)
+"""Which process works for which data sets, and until when: see `leases.py`. Of one database, not of what is kept."""
+
 SECRETS = _table(
     "secrets",
     sa.Column("name", Words, primary_key=True),

@@ -23,6 +23,7 @@ from hedgerow.algorithms.online_pmw import START, Mark, Step
 from hedgerow.errors import ConflictError, NotThereError
 from hedgerow.service.store.database import Insert
 from hedgerow.service.store.entries import DataSet, GivenAnswer, Hold, Point, Progress, Registration
+from hedgerow.service.store.leases import Leases
 from hedgerow.service.store.repository import Repository, Writing, audited, now, queued, record_of
 from hedgerow.service.store.schema import (
     ANSWERS,
@@ -35,7 +36,16 @@ from hedgerow.service.store.schema import (
     SESSIONS,
     question_digest,
 )
-from hedgerow.service.store.steps import LEDGER, advance, fixed_of, progress_of, session_of, size_of, write_rows
+from hedgerow.service.store.steps import (
+    LEDGER,
+    advance,
+    check_version,
+    fixed_of,
+    progress_of,
+    session_of,
+    size_of,
+    write_rows,
+)
 from hedgerow.system import start_of
 
 ROW_OF_ANSWER = ("person", "request", "position", "id", "at")
@@ -228,13 +238,24 @@ class Sessions(Repository):
         body = {"body": models.excluded.body}
         return models.on_conflict_do_update(index_elements=[MODELS.c.data_set], set_=body)
 
-    def alone(self, data_set: int, *, wait: float) -> AbstractContextManager[None]:
+    def alone(self, data_set: int, unit: str = "", *, wait: float) -> AbstractContextManager[None]:
         """Keep other threads and processes away from a data set; ends with the process, however it ends.
 
+        Args:
+            data_set: Its number.
+            unit: Name of the data sets that one server works for together; the number alone unless given.
+            wait: Seconds to wait for others.
+
         Raises:
+            ElsewhereError: Another server works for it.
             StoreBusyError: Another one holds it for longer than ``wait`` seconds.
         """
-        return self._database.alone(data_set, wait=wait)
+        return self._database.alone(data_set, unit or str(data_set), wait=wait)
+
+    @property
+    def leases(self) -> Leases | None:
+        """Leases of the data sets; None if there are no servers to divide them."""
+        return self._database.leases
 
     def progress(self, data_set: int, since: Mark | None = None) -> Progress:
         """Read the progress of a session, from one state of the database.
@@ -253,7 +274,7 @@ class Sessions(Repository):
         with self._database.reading() as connection:
             return progress_of(connection, session_of(connection, {"of": data_set}), since or START)
 
-    def make_room(self, data_set: int, n_bytes: int) -> None:
+    def make_room(self, data_set: int, version: int, n_bytes: int) -> None:
         """Make sure that the model of a session that has not begun can be written, by writing as much.
 
         Its commit then replaces what is written here. In SQLite that takes no more of the disk; in PostgreSQL it is a
@@ -261,12 +282,15 @@ class Sessions(Repository):
 
         Args:
             data_set: Number of the data set.
+            version: Version of the session.
             n_bytes: Most bytes that will be written.
 
         Raises:
+            OutdatedError: Another process has committed meanwhile, and the model may be its own; nothing is written.
             StoreError: There is no room.
         """
         with self._writing() as writing:  # random bytes: databases pack others
+            check_version(writing, data_set, version)
             writing.connection.execute(self._model, {"data_set": data_set, "body": os.urandom(n_bytes)})
         self._database.keep_room()
 

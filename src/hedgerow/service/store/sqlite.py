@@ -67,7 +67,7 @@ class SQLiteDatabase(Database):
         super().__init__(str(path), engine, engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"}), wait)
 
     @contextmanager
-    def alone(self, number: int, *, wait: float) -> Iterator[None]:
+    def alone(self, number: int, unit: str, *, wait: float) -> Iterator[None]:
         """Lock a file beside the database."""
         with self._locked(str(number), wait):
             yield

@@ -11,6 +11,7 @@ from hedgerow.algorithms.online_pmw import START, Finding, Mark, Step
 from hedgerow.errors import BudgetError, DamagedStoreError, NotThereError, OutdatedError
 from hedgerow.privacy import Event, budget_from_dict
 from hedgerow.service.store.entries import Hold, Point, Progress
+from hedgerow.service.store.leases import FENCE
 from hedgerow.service.store.repository import Writing
 from hedgerow.service.store.schema import DATA_SETS, EVENTS, FINDINGS, HOLDS, MODELS, OPENINGS, SESSIONS, to_json
 from hedgerow.system import link, start_of
@@ -63,8 +64,8 @@ _MODEL = select(MODELS.c.body).where(MODELS.c.data_set == bindparam("of"))
 
 
 @cache
-def _advancing(*, state: bool, opening: bool) -> Any:
-    """The statement for steps with a state, and with an opening, or without."""
+def _advancing(*, state: bool, opening: bool, fenced: bool) -> Any:
+    """The statement for steps with a state, and with an opening, or without; and under a lease."""
     kept = ("data_set", "version", "status", "events", "findings", "head")
     values: dict[str, Any] = {
         "version": SESSIONS.c.version + 1,
@@ -78,6 +79,7 @@ def _advancing(*, state: bool, opening: bool) -> Any:
     return (
         update(SESSIONS)
         .where(SESSIONS.c.data_set == bindparam("of"), SESSIONS.c.version == bindparam("after"))
+        .where(*([FENCE] if fenced else []))
         .values(values)
         .returning(*(SESSIONS.c[name] for name in kept))
     )
@@ -96,18 +98,36 @@ def advance(writing: Writing, data_set: int, version: int, step: Step) -> Row[An
         Number, version, status and counts, as they are after the step, and the head of the ledger as it was before.
 
     Raises:
-        OutdatedError: The session is of another version.
+        OutdatedError: The session is of another version, or the lease was lost under which this is written.
     """
-    values: dict[str, Any] = {"of": data_set, "after": version}
+    fence = writing.fence(data_set)
+    values: dict[str, Any] = {"of": data_set, "after": version, **(fence or {})}
     values |= {"n_events": len(step.events), "n_findings": len(step.findings)}
     if step.state is not None:
         values["new_state"] = dict(step.state)
-    statement = _advancing(state=step.state is not None, opening=step.opening is not None)
+    statement = _advancing(state=step.state is not None, opening=step.opening is not None, fenced=fence is not None)
     row: Row[Any] | None = writing.connection.execute(statement, values).first()
     if row is None:
-        raise OutdatedError("another process has changed the data set", remedy="read its progress and try again")
+        raise _outdated()
     writing.ledgers[data_set] = Point(row.events - len(step.events), row.head, row.version)
     return row
+
+
+def check_version(writing: Writing, data_set: int, version: int) -> None:
+    """Take the session's row, if it is of a version, and leave it as it is.
+
+    Raises:
+        OutdatedError: See `advance`.
+    """
+    fence = writing.fence(data_set)
+    wanted = select(SESSIONS.c.version).where(SESSIONS.c.data_set == data_set, SESSIONS.c.version == version)
+    wanted = wanted.where(*([] if fence is None else [FENCE])).with_for_update(of=SESSIONS)
+    if writing.connection.execute(wanted, dict(fence or {})).first() is None:
+        raise _outdated()
+
+
+def _outdated() -> OutdatedError:
+    return OutdatedError("another process has changed the data set", remedy="read its progress and try again")
 
 
 def write_rows(writing: Writing, session: Row[Any], step: Step, person: int | None, at: datetime) -> list[int]:

@@ -110,6 +110,8 @@ class Store(People, Sessions, Lists):
         number = 0
         with self._database.reading() as reading, target._writing() as writing:
             into = writing.connection
+            self._database.unhurried(reading)
+            target._database.unhurried(into)
             if any(into.execute(select(table).limit(1)).first() for table in (PEOPLE, DATA_SETS)):
                 raise StoreError("the store is not empty", remedy="give the address of a new one")
             for table in METADATA.sorted_tables:
