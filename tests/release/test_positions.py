@@ -125,6 +125,35 @@ def test_means_of_a_workload_are_measured_of_numbers_that_are_told_one_by_one_to
     assert verdicts["measurements"] == verdicts["sensitivities"] == "HOLDS"
 
 
+def test_means_by_a_level_are_measured_and_tell_what_the_level_decides(tmp_path: Path) -> None:
+    """Of 16 intervals with 95 % confidence fewer than 11 hold once in 20,000 times; a file keeps them."""
+    rng, held = np.random.default_rng(3), 0
+    age = np.clip(rng.normal(50, 15, 20_000).round(), 0, 99).astype(np.int64)
+    table, path = TABLE.append_column("age", pa.array(age)), tmp_path / "r.release"
+    domain = {**DOMAIN, "age": {"min": 0, "max": 99, "levels": [20]}}
+    conditions = ("age < 60", age < 60), ("age between 20 and 79", (age > 19) & (age < 80)), ("age < 45", age < 45)
+    for seed in range(2):
+        release = made(table, domain, seed, workload='marginals:1; marginals:age; means: pay by "age.20"').release
+        assert [each.target.scope for each in release.positions[2:]] == [("pay", "age.20")] * 2
+        release.save(path)
+        read = Release.load(path)
+        found = select_from(read, 'SELECT "age.20", AVG(pay) FROM t GROUP BY "age.20"')
+        assert "no places" not in found.covers
+        told = [(row[0], float(PAY[age // 20 == code].mean())) for code, row in enumerate(found.cells)]
+        for where, chosen in conditions:
+            (cell,) = select_from(read, f"SELECT AVG(pay) FROM t WHERE {where}").cells[0]
+            told.append((cell, float(PAY[chosen].mean())))
+        for cell, exact in told:
+            assert cell.low is not None
+            assert cell.high is not None
+            held += cell.low <= exact <= cell.high
+        decided, cut = [[cell.high - cell.low for cell, _ in each] for each in (told[5:7], told[7:])]
+        assert 5.0 * max(decided) < min(cut)
+    assert held >= 11
+    verdicts = {each.check: each.severity.name for each in audit_files([path]).files[0].findings}
+    assert verdicts["measurements"] == verdicts["sensitivities"] == "HOLDS"
+
+
 @pytest.mark.parametrize("workload", ["marginals:2", "marginals:2; moments: pay, pay by sex, age"])
 def test_variances_hold_and_squares_that_are_measured_make_them_narrow(workload: str) -> None:
     """Of 16 intervals with 95 % confidence fewer than 11 hold once in 20,000 times."""
@@ -178,12 +207,17 @@ def test_a_file_keeps_positions_and_an_auditor_finds_them_paid_for(tmp_path: Pat
 
 
 def test_every_source_is_read_again_for_the_same_positions(tmp_path: Path) -> None:
-    pq.write_table(TABLE, tmp_path / "part.parquet")
+    """In the whole column, and by a level of another one."""
+    table = TABLE.append_column("age", pa.array(PAY % 100))
+    domain = {**DOMAIN, "age": {"min": 0, "max": 99, "levels": [20]}}
+    pq.write_table(table, tmp_path / "part.parquet")
     with duckdb.connect(str(tmp_path / "d.db")) as database:
         database.execute(f"create table people as select * from '{tmp_path / 'part.parquet'}'")
-    places = [TABLE, str(tmp_path / "*.parquet"), f"duckdb:{tmp_path / 'd.db'}#people"]
-    values = [made(place).release.positions[0].values for place in places]
-    assert all(np.array_equal(each, values[0]) for each in values)
+    places = [table, str(tmp_path / "*.parquet"), f"duckdb:{tmp_path / 'd.db'}#people"]
+    found = [made(place, domain, workload='marginals:1; means: pay by "age.20"').release.positions for place in places]
+    assert [each.target.scope for each in found[0]] == [("pay",)] * 2 + [("pay", "age.20")] * 2
+    for one, other in ((one, other) for read in found[1:] for one, other in zip(found[0], read, strict=True)):
+        assert np.array_equal(one.values, other.values)
 
 
 def test_codes_bounded_persons_and_dropped_records_tell_no_positions() -> None:

@@ -256,7 +256,7 @@ def with_bin_cells(domain: Domain, beside: frozenset[str] = frozenset()) -> Doma
 
     Args:
         domain: The domain.
-        beside: Other columns that stay as they are.
+        beside: Other columns that stay as they are, and levels of columns without bins, which are kept with these.
 
     Example:
         >>> wide = Binned("hours", [0, 2, 6], whole=True)
@@ -264,6 +264,9 @@ def with_bin_cells(domain: Domain, beside: frozenset[str] = frozenset()) -> Doma
         (7,)
     """
     cells, ends = bin_cells(domain), {span.end for span in domain.spans}
+    levels = [each for each in domain.derived if each.name in beside and len(each.sources) == 1 and not each.column]
+    levels = [each for each in levels if each.sources[0] not in cells]
+    beside = beside.union(*(each.sources for each in levels))
     finer: list[Attribute] = []
     for column in domain:
         if column.name in cells:
@@ -272,9 +275,11 @@ def with_bin_cells(domain: Domain, beside: frozenset[str] = frozenset()) -> Doma
             finer.append(column)
     if not finer:
         return None
-    rest = {*domain.all_names, *domain.ignored, *ends} - {column.name for column in finer}
+    kept = {column.name for column in finer} | {level.name for level in levels}
+    rest = {*domain.all_names, *domain.ignored, *ends} - kept
     return Domain(
         finer,
+        levels,
         unleveled=[column.name for column in finer],
         ignored=sorted(rest),
         draft=domain.draft,

@@ -21,7 +21,7 @@ from hedgerow.domain import Ordered, bin_cells, spread_over
 from hedgerow.privacy import step_of
 from hedgerow.queries import Conjunction, LinearQuery, Measurement, Positions
 from hedgerow.release.combinations import Combinations
-from hedgerow.release.evidence import Evidence
+from hedgerow.release.evidence import Evidence, seen_over
 from hedgerow.release.noise_sums import Noises
 from hedgerow.release.numbers import Numbers
 from hedgerow.release.release import Release
@@ -61,9 +61,10 @@ def _found(release: Release, name: str, cell: LinearQuery, whole: bool) -> Itera
         if not (isinstance(target, Positions) and target.whole is whole and target.column == name and not target.other):
             continue
         by = tuple(other for other in target.scope if other != name)
-        if all(release.domain.determines(by, variable) for variable in cell.scope):
+        seen = seen_over(cell, by)
+        if seen is not None:
             shape = release.domain.shape_of(by)
-            values = spread_over(release.domain, cell.values(), cell.scope, by) if by and cell.scope else np.ones(shape)
+            values = spread_over(release.domain, seen.values(), seen.scope, by) if by and seen.scope else np.ones(shape)
             yield each, np.broadcast_to(values, shape)
 
 

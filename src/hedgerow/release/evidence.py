@@ -206,7 +206,7 @@ def _alone(
     """Estimates from one measurement, if it determines all queries."""
     target = measurement.target
     if isinstance(target, Marginal | Blocks):
-        seen = [_seen_over(query, own, target.scope) for query, own in zip(queries, levels, strict=True)]
+        seen = [seen_over(query, target.scope, own) for query, own in zip(queries, levels, strict=True)]
         over = [query for query in seen if query is not None]
         if len(over) == len(seen):
             yield from _from_table(over, target, measurement)
@@ -234,14 +234,23 @@ def _levels(query: LinearQuery) -> dict[str, dict[str, CodeSet]]:
     return levels
 
 
-def _seen_over(query: LinearQuery, levels: Mapping[str, Mapping[str, CodeSet]], scope: Clique) -> LinearQuery | None:
-    """The query over variables that those of a scope determine: itself, or the same over levels; else None."""
+def seen_over(
+    query: LinearQuery, scope: Clique, levels: Mapping[str, Mapping[str, CodeSet]] | None = None
+) -> LinearQuery | None:
+    """The query over variables that those of a scope determine: itself, or the same over levels; else None.
+
+    Args:
+        query: The query.
+        scope: The variables.
+        levels: The levels that decide its condition, where they are known already.
+    """
     if set(query.scope).issubset(scope):
         return query
     domain = query.domain
     missing = [name for name in query.scope if not domain.determines(scope, name)]
     if not missing:
         return query
+    levels = _levels(query) if levels is None else levels
     if not all(levels.get(name) for name in missing) or not isinstance(query, Conjunction):
         return None
     codes = dict(zip(query.scope, query.codes, strict=True))
@@ -369,7 +378,7 @@ def _reaches(
                 yield unit, 1.5 * GRID
             continue
         scopes = [each for each in family.scopes if names.issubset(each)] if alone else family.scopes
-        over = ((_seen_over(query, levels, scope), scope) for scope in scopes)
+        over = ((seen_over(query, scope, levels), scope) for scope in scopes)
         containing = [(seen, scope) for seen, scope in over if seen is not None]
         if family.whole and containing:
             least = min(math.prod(workload.domain.shape_of(scope)) for _, scope in containing)

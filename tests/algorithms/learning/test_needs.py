@@ -17,7 +17,7 @@ from hedgerow.audit import audit_files
 from hedgerow.domain import Binned, Categorical, IntegerRange, OpenDomain
 from hedgerow.errors import ConfigError, HedgerowError, QueryError
 from hedgerow.privacy import ZCDP, Budget
-from hedgerow.queries import Explicit, parse_predicate
+from hedgerow.queries import Explicit, Marginal, parse_predicate
 from hedgerow.release import select_from
 from hedgerow.runs import RunSpec
 from hedgerow.simulation import simulate_errors
@@ -41,6 +41,15 @@ def made(budget: Budget, seed: int, **options: Any) -> Release:
     return synthesize(
         TABLE, budget=budget, domain=DOMAIN, workload="marginals:1", records=1, seed=seed, **options
     ).release
+
+
+def test_means_by_a_level_are_measured_by_it_and_those_by_a_level_of_their_own_column_from_its_table() -> None:
+    domain = Domain([IntegerRange("age", 0, 99), IntegerRange("hours", 0, 60)])
+    by = Need.parse('SELECT "age.10", STDDEV(hours) FROM t GROUP BY "age.10"', domain)
+    assert by.sums == ("moments:hours by age.10",)
+    own = Need.parse('SELECT "age.10", AVG(age) FROM t GROUP BY "age.10"', domain)
+    assert own.sums == ()
+    assert Marginal(domain, ("age",)) in own.targets
 
 
 @pytest.mark.parametrize("budget", [PureDP(2.0), ZCDP(0.1), ApproxDP(2.0, 1e-9)], ids=str)

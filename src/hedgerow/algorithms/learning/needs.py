@@ -14,9 +14,11 @@ from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy import Budget, Regime, noise_of, step_of
 from hedgerow.queries import (
     Conjunction,
+    Groups,
     LinearQuery,
     Marginal,
     Measurable,
+    Positions,
     in_workload,
     is_select,
     parse_predicate,
@@ -84,8 +86,8 @@ class Need:
             raise QueryError(f"{text!r} has a width, and is about more than counts", remedy="leave 'within' out")
         counted = (groups.target,) if groups.names else _measured(groups.cell(0))
         by = " * ".join(in_workload(name) for name in groups.names)
-        plain = not groups.where.scope and set(groups.names) <= set(domain.names)
-        forms = sorted((_FORMS[column.kind], column.name) for column in columns if plain and column.kind in _FORMS)
+        summed = [column for column in columns if column.kind in _FORMS and not groups.where.scope]
+        forms = sorted((_FORMS[column.kind], column.name) for column in summed if _grouped(groups, column.name))
         sums = {name: form for form, name in forms}  # moments tell means too
         tables = [
             Marginal(domain, groups.scope_with(*column.about))
@@ -94,6 +96,17 @@ class Need:
         ]
         texts = tuple(f"{form}:{in_workload(name)}{by and f' by {by}'}" for name, form in sums.items())
         return cls(text, width, (*counted, *tables), texts, frozenset(groups.where.scope))
+
+
+def _grouped(groups: Groups, name: str) -> bool:
+    """Whether the sums of a column by these groups are measured: by columns, or by levels of columns without bins."""
+    if set(groups.names) <= set(groups.domain.names):
+        return True
+    try:
+        Positions(groups.domain, (*groups.names, name), name, whole=True)
+    except QueryError:
+        return False
+    return True
 
 
 def _is_plain(attribute: Attribute) -> bool:

@@ -91,7 +91,7 @@ def _of_moments(
         variances += inside.std**2 * np.square(factors).sum(axis=1, keepdims=True)
     weights = _padded(domain, target.column, _weights(middles, widths))
     cells = math.prod(groups) ** 2 * weights.shape[1]
-    if cells > _LARGEST or not any(each.issuperset(scope) for each in held):
+    if cells > _LARGEST or not any(each.issuperset(domain.base(scope)) for each in held):
         sums, variances = sums.sum(axis=1, keepdims=True), sums.shape[1] * variances
         scope, axis, groups = (target.column,), 0, ()
     told = 2 if widths.max() <= _NARROW else 1

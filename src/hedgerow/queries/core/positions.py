@@ -32,7 +32,7 @@ class Positions(Measurable):
     by no more than the first alone, in the L2 norm.
 
     Attributes:
-        scope: The name of the column, and of those by whose values the sums are, in domain order.
+        scope: The name of the column, and of those by whose values the sums are, or levels of them, in domain order.
         column: The column of numbers; the only one of the scope unless given.
         beside: Columns that the table is read with, beside those with bins; those of the scope unless given.
         whole: Whether the whole column is one bin.
@@ -68,9 +68,16 @@ class Positions(Measurable):
         unknown = [name for name in numbers if name in measured or not (name in cells or name in singly)]
         if counted is None or unknown:
             raise QueryError(f"{[*unknown, *numbers][0]!r} is no column of numbers whose positions are measured")
-        if wrong := [name for name in self._others if name not in counted or counted[name] != self.domain[name]]:
+        if wrong := [
+            name
+            for name in self._others
+            if name not in counted.all_names
+            or counted[name] != self.domain[name]
+            or name in self.domain.coarser(self.column)
+        ]:
             raise QueryError(
-                f"{wrong[0]!r} is no column to group positions by", remedy="name columns without bins, and no levels"
+                f"{wrong[0]!r} is no column to group positions by",
+                remedy="name columns without bins, or levels of them, but none of the column itself",
             )
         if counted.cells(self.scope) > (_MOST_PAIRS if self.other else _MOST_CELLS):
             raise QueryError(
