@@ -129,14 +129,14 @@ def test_the_risks_of_all_sums_add_up_to_less_than_the_risk(monkeypatch: pytest.
     table = Table(DOMAIN, codes(rng, 500))
     measured = [noisy(table, names, 4.0, rng) for names in ("a", "b", "a b", "b c", "c age", "a age")]
     found = together(Conjunction.where(DOMAIN, {"a": [1], "c": [0]}), measured, 500.0)
-    dealt, sums = list[float](), type(found.views[0]).sums
+    dealt, sums = list[float](), type(found.frame.views[0]).sums
 
     def recorded(view: Any, names: Any, risk: float) -> Any:
         values, radii = sums(view, names, risk)
         dealt.append(risk * values.size)
         return values, radii
 
-    monkeypatch.setattr(type(found.views[0]), "sums", recorded)
+    monkeypatch.setattr(type(found.frame.views[0]), "sums", recorded)
     found.ends(RISK)
     assert 0.5 * RISK < sum(dealt) <= RISK
 
@@ -189,6 +189,24 @@ def test_large_tables_are_seen_in_classes_of_their_other_attributes() -> None:
         ends.append(list(together(Conjunction.where(domain, {"a": [1], "b": [1]}), measured, 50_000.0).ends(RISK)))
     assert ends[0] == pytest.approx(ends[1], abs=1e-3)
     assert 0.0 < ends[0][0] <= (columns["a"] & columns["b"]).sum() <= ends[0][1] < 30_000.0
+
+
+def test_questions_over_the_same_classes_share_what_tables_allow() -> None:
+    """Ends are those of each question by itself, however its values lie over the classes."""
+    rng = np.random.default_rng(9)
+    table = Table(DOMAIN, codes(rng, 500))
+    measured, kept = [noisy(table, names, 2.0, rng) for names in ("a b", "b c", "a age.10", "age")], dict[Any, Any]()
+    weights = rng.integers(0, 5, (2, 3)) / 4.0
+    queries = [
+        *(Conjunction.where(DOMAIN, {"a": [a], "c": [2]}) for a in (0, 1)),
+        *(Explicit.of(DOMAIN, ("a", "c"), each) for each in (weights, weights[::-1])),
+        *(Conjunction.where(DOMAIN, {"a": [a], "age": range(20, 45)}) for a in (0, 1)),
+    ]
+    for query in queries:
+        found = Together.of(query, measured, 500.0, 500.0, kept)
+        assert found is not None
+        assert found.ends(RISK) == pytest.approx(together(query, measured, 500.0).ends(RISK), abs=1e-6)
+    assert 3 <= len(kept) <= 4
 
 
 def test_too_little_and_too_much_have_no_bounds(monkeypatch: pytest.MonkeyPatch) -> None:

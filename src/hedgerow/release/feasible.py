@@ -20,7 +20,7 @@ multipliers: by weak duality the bound that any multipliers prove is true.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -47,6 +47,8 @@ _MOST_CLASSES = 4_096
 """Cells of the table over the classes of the question's attributes."""
 _LARGEST = 1 << 20
 """Cells of the largest question with weights, and codes of the largest attribute."""
+_MOST_FRAMES = 16
+"""Sets of classes of which is kept what tables allow."""
 _SECONDS = 2.0
 """Time that the solver may take for each end."""
 _ROUNDING = 1e-9
@@ -58,19 +60,22 @@ class Together:
     """Evidence from all measured tables that share attributes with a question.
 
     Attributes:
-        question: The question, in classes.
-        views: The tables, in the order in which they were measured.
-        least: Lower bound of the number of records, in counts.
-        most: Upper bound.
+        frame: What the tables allow.
+        values: The answer for one record of each cell of its classes.
     """
 
-    question: _Question
-    views: Sequence[_View]
-    least: float
-    most: float
+    frame: Frame
+    values: Floats
 
     @classmethod
-    def of(cls, query: LinearQuery, measurements: Iterable[Measurement], least: float, most: float) -> Self | None:
+    def of(
+        cls,
+        query: LinearQuery,
+        measurements: Iterable[Measurement],
+        least: float,
+        most: float,
+        kept: dict[Hashable, Frame] | None = None,
+    ) -> Self | None:
         """Look at the tables; None where fewer than two bear on the question, or it is too large.
 
         Args:
@@ -78,6 +83,7 @@ class Together:
             measurements: All measurements, in order; others than whole tables are left out.
             least: Lower bound of the number of records, in counts; its risk is beside.
             most: Upper bound, likewise.
+            kept: What was found of the same tables for other questions; what is found is added.
 
         Example:
             >>> from hedgerow.domain import IntegerRange
@@ -92,17 +98,19 @@ class Together:
         question = _Question.of(query)
         if question is None or not 0.0 < most < math.inf:
             return None
-        tables = (each for each in measurements if isinstance(each.target, Marginal) and each.target.within is None)
-        related = [each for each in tables if question.carriers(each.target.scope)]
-        for each in related:
-            question = question.refined(each.target.scope)
-        views = [_View.of(question, each) for each in related]
-        return cls(question, views, least, most) if len(views) > 1 else None
+        kept = {} if kept is None else kept
+        key = least, most, *((name, classes.tobytes()) for name, classes in question.classes.items())
+        frame = kept.get(key)
+        if frame is None:
+            if len(kept) >= _MOST_FRAMES:
+                kept.clear()
+            frame = kept[key] = Frame.of(question, measurements, least, most)
+        return cls(frame, question.over(frame.question)) if len(frame.views) > 1 else None
 
     @property
     def source(self) -> str:
         """The origin of the interval, in words."""
-        return f"what {len(self.views)} measured tables allow together"
+        return f"what {len(self.frame.views)} measured tables allow together"
 
     def ends(self, risk: float) -> tuple[float, float]:
         """The least and the largest answer; infinite where the solver found none.
@@ -110,20 +118,55 @@ class Together:
         Args:
             risk: Probability that the interval may miss.
         """
-        sums, low, high = self._constraints(risk)
-        below, beyond = low > 0.0, high <= self.most  # counts meet the other bounds
-        above = sparse.vstack([sums[beyond], -sums[below]]).tocsr()
-        limits = np.concatenate([high[beyond], -low[below]]) / self.most
-        least, most = (self._bound(sign * self.question.values, above, limits) for sign in (-1.0, 1.0))
+        least, most = (self.frame.bound(sign * self.values, risk) for sign in (-1.0, 1.0))
         return -least, most
 
-    def _bound(self, values: Floats, above: Any, limits: Floats) -> float:
-        """An upper bound of the first block times values, in counts; unknowns are shares of the largest number."""
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """What tables allow for all questions over the same classes.
+
+    Attributes:
+        question: The classes, with the values of one question.
+        views: The tables, in the order in which they were measured.
+        least: Lower bound of the number of records, in counts.
+        most: Upper bound.
+    """
+
+    question: _Question
+    views: Sequence[_View]
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, question: _Question, measurements: Iterable[Measurement], least: float, most: float) -> Frame:
+        """Look at the tables.
+
+        Args:
+            question: A question in its own classes.
+            measurements: All measurements, in order; others than whole tables are left out.
+            least: Lower bound of the number of records, in counts.
+            most: Upper bound.
+        """
+        tables = (each for each in measurements if isinstance(each.target, Marginal) and each.target.within is None)
+        related = [each for each in tables if question.carriers(each.target.scope)]
+        for each in related:
+            question = question.refined(each.target.scope)
+        return cls(question, [_View.of(question, each) for each in related], least, most)
+
+    def bound(self, values: Floats, risk: float) -> float:
+        """An upper bound of the first block times values, in counts; unknowns are shares of the largest number.
+
+        Args:
+            values: Of each cell of classes.
+            risk: Probability that the bounds of all sums may fail.
+        """
         from scipy.optimize import linprog  # scipy.optimize is slow to import
 
+        above, limits = self._above(risk)
         kept, aim = self._possible, np.zeros(self._starts[-1])
         aim[: values.size] = values.reshape(-1)
-        above, links, aim = above[:, kept], self._links[:, kept], aim[kept]
+        links, aim = self._links[:, kept], aim[kept]
         starts = [int(kept[:start].sum()) for start in self._starts]
         options: Any = {"time_limit": _SECONDS, "presolve": False}  # rows are merged, and nothing else is found
         rows: Any = {"A_ub": above, "b_ub": limits, "A_eq": links, "b_eq": np.zeros(links.shape[0])}
@@ -134,6 +177,19 @@ class Together:
         unpaid = aim - above.T @ multipliers + links.T @ solved.eqlin.marginals
         slack = sum(max(0.0, float(unpaid[a:b].max())) for a, b in pairwise(starts))  # each block adds up to 1
         return self.most * (float(multipliers @ limits) + slack + _ROUNDING)
+
+    def _above(self, risk: float) -> tuple[Any, Floats]:
+        """Rows of sums of the possible unknowns that are at most limits, in shares of the largest number of records."""
+        if risk not in self._rows:
+            sums, low, high = self._constraints(risk)
+            below, beyond = low > 0.0, high <= self.most  # counts meet the other bounds
+            above = sparse.vstack([sums[beyond], -sums[below]]).tocsr()[:, self._possible]
+            self._rows[risk] = above, np.concatenate([high[beyond], -low[below]]) / self.most
+        return self._rows[risk]
+
+    @cached_property
+    def _rows(self) -> dict[float, tuple[Any, Floats]]:
+        return {}
 
     @cached_property
     def _blocks(self) -> list[Clique]:
@@ -243,7 +299,17 @@ class _Question:
                 rows = np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
                 _, first, classes[name] = np.unique(rows, axis=0, return_index=True, return_inverse=True)
                 values = values.take(first, axis)
+        for axis, (name, found) in enumerate(classes.items()):  # in the order of their first codes
+            order = np.argsort(np.unique(found, return_index=True)[1])
+            classes[name], values = np.argsort(order)[found], values.take(order, axis)
         return cls(domain, classes, values) if values.size <= _MOST_CLASSES else None
+
+    def over(self, finer: _Question) -> Floats:
+        """The values over classes of another question that are parts of its own."""
+        values = self.values
+        for axis, (name, classes) in enumerate(finer.classes.items()):
+            values = values.take(self.classes[name][np.unique(classes, return_index=True)[1]], axis)
+        return values
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, Self, final
@@ -30,7 +30,7 @@ from hedgerow.release.answer import (
 from hedgerow.release.combinations import Combinations
 from hedgerow.release.content import StoredModel
 from hedgerow.release.evidence import Evidence, from_workload_error, known_answer, measured
-from hedgerow.release.feasible import Together
+from hedgerow.release.feasible import Frame, Together
 from hedgerow.release.noise_sums import Noises
 from hedgerow.release.provenance import Provenance
 from hedgerow.release.unbiased import Runs, runs
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from hedgerow.system import SigningKey
 
 MOST_TOGETHER = 64
-"""Answers of one statement that get intervals from all measurements together: a few hundredths of a second each."""
+"""Answers of one statement that get intervals from all measurements together: some hundredths of a second each."""
 
 WEIGHTED_RECORDS = 100_000
 """So many are drawn by default where records have weights, at most."""
@@ -547,9 +547,8 @@ class Release:
         pieces: list[Evidence | Together] = list(measured(query, self._runs, total.value if total.public else None))
         slack = total.slack(TOTAL_SHARE * check_confidence(confidence))
         if together and not pieces:
-            bounds = Together.of(
-                query, (*self._known, *self.measurements), max(0.0, total.value - slack), total.value + slack
-            )
+            tables, least, most = (*self._known, *self.measurements), max(0.0, total.value - slack), total.value + slack
+            bounds = Together.of(query, tables, least, most, self._frames)
             pieces += [] if bounds is None else [bounds]
         if self.error is not None:
             answer = from_workload_error(
@@ -634,6 +633,11 @@ class Release:
     @cached_property
     def _tables(self) -> dict[Clique, Floats]:
         """Tables of the hypothesis that questions were about."""
+        return {}
+
+    @cached_property
+    def _frames(self) -> dict[Hashable, Frame]:
+        """What all measured tables together allow, by what a question is about."""
         return {}
 
     @cached_property
