@@ -171,6 +171,43 @@ def test_positions_of_decimals_are_exact(text: str, step: str) -> None:
     assert place is None or nearest.rounded(place) == round(Fraction(text) / Fraction(step))
 
 
+TIMES = {"min": "2020-01-15T08:00", "max": "2022-03-31T23:45", "step": "15min"}
+
+
+@pytest.mark.parametrize(
+    ("bins", "first", "levels"),
+    [
+        ("hour", "2020-01-15T09:00", ["x.day", "x.month", "x.quarter", "x.year"]),
+        ("day", "2020-01-16T00:00", ["x.month", "x.quarter", "x.year"]),
+        ("week", "2020-01-20T00:00", []),
+        ("month", "2020-02-01T00:00", ["x.quarter", "x.year"]),
+        ("year", "2021-01-01T00:00", []),
+    ],
+)
+def test_times_have_bins_of_the_calendar(bins: str, first: str, levels: list[str]) -> None:
+    domain = domain_from_mapping({"x": {**TIMES, "bins": bins}})
+    assert [each.name for each in domain.derived if each.name.split(".")[1].isalpha()] == levels
+    attribute = domain["x"]
+    assert isinstance(attribute, Binned)
+    assert attribute.whole_bounds(0)[0] == domain_from_mapping({"x": TIMES})["x"].minimum  # type: ignore[union-attr]
+    assert attribute.scale is not None
+    assert attribute.scale.text(attribute.whole_bounds(1)[0]) == first
+    assert domain_from_mapping(domain_to_mapping(domain)) == domain
+
+
+def test_bins_of_units_that_are_no_longer_than_steps_are_refused() -> None:
+    with pytest.raises(DomainError, match="'bins' is not a whole number"):
+        domain_from_mapping({"x": {**TIMES, "bins": "part"}})
+    with pytest.raises(DomainError, match="'bins' is not a whole number"):
+        domain_from_mapping(
+            {"x": {**TIMES, "min": "2020-01-15T00:00", "max": "2022-03-31T00:00", "step": "1d", "bins": "day"}}
+        )
+    with pytest.raises(DomainError, match="bins by the hour"):
+        domain_from_mapping({"x": {**TIMES, "min": "0002-01-01T00:00", "bins": "hour"}})
+    with pytest.raises(DomainError, match="'bins' is not a whole number"):
+        domain_from_mapping({"x": {"min": 0, "max": 10, "bins": "month"}})
+
+
 @pytest.mark.parametrize("text", ["1e999999999", "1e-99", "9" * 80, "inf", "nan", "0x10", "1_000", "٣", " 1", "1 ", ""])
 def test_odd_numbers_are_no_decimals(text: str) -> None:
     assert Decimals(Decimal("0.1")).position(text) is None

@@ -96,8 +96,8 @@ def tell_selected(output: Output, text: str, found: Selected) -> None:
         for labels, row in zip(found.labels, found.cells, strict=True)
     )
     output.table((*found.names, *ends), rows, right=ends, title=text)
-    said = ", ".join(f"{count:,} by {source}" for source, count in found.sources.items())
-    output.say(f"questions     {said}")
+    if said := ", ".join(f"{count:,} by {source}" for source, count in found.sources.items()):
+        output.say(f"questions     {said}")
     output.tell(f"covers        {found.covers}")
 
 

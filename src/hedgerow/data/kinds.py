@@ -288,7 +288,8 @@ def _moments(low: int, high: int, step: int) -> dict[str, Any]:
     """The entry of times between two days, in steps of so many seconds."""
     first, last = _outward(low, high)
     most = Moments(step).text((_number(last) + 1) * _DAY // step - 1)
-    return {"min": f"{first}T00:00", "max": most, "step": _STEPS[step], "bins": _MOST_BINS}
+    bins = _bins(_number(first), _number(last)) or {"bins": "day"}
+    return {"min": f"{first}T00:00", "max": most, "step": _STEPS[step]} | bins
 
 
 def epoch_options(low: float, high: float, common: int, *, named: bool) -> dict[str, Any] | None:
@@ -354,10 +355,10 @@ def _outward(low: int, high: int) -> tuple[str, str]:
 
 
 def _bins(low: int, high: int) -> dict[str, str]:
-    """Bins by the shortest unit that makes few; none where the days are few themselves."""
+    """Bins by the shortest unit that makes few and crosses no longer one; none where the days are few themselves."""
     if high - low < 100:
         return {}
-    for unit in ("week", "month", "quarter"):
+    for unit in ("month", "quarter"):
         calendar = Calendar(unit)
         if calendar.of_day(high) - calendar.of_day(low) < _MOST_BINS:
             return {"bins": unit}

@@ -21,7 +21,8 @@ Bounds and edges may be dates and times, or numbers with a step; the column is t
 
 ``round: true`` reads a decimal between two steps as the nearest, and a time as the step that it is in. ``bins`` may be
 ``{log: 20}``, whose edges have equal ratios (of whole numbers from 0 on with 1 added; bins narrower than one number are
-left out), or of dates ``week``, ``month``, ``quarter`` or ``year``. ``points: [0, 99999]`` gives whole numbers or steps
+left out), or of dates and times a unit of the calendar: ``hour`` (of times), ``day``, ``week``, ``month``, ``quarter``
+or ``year``. ``points: [0, 99999]`` gives whole numbers or steps
 bins of their own; in ``edges`` a last edge that is there twice does. ``bins: {learn: 20}`` has the edges learnt from
 the private data, as a part of the budget (``learning.py``); the domain of a release then has ``learnt: true``.
 ``values: {learn: 500}`` has the values of a column learnt, at most so many; labels that few records have become the

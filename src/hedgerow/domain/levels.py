@@ -15,7 +15,16 @@ from typing import Literal, get_args
 import numpy as np
 
 from hedgerow.arrays import Ints
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, Value, codes_by_text, value_text
+from hedgerow.domain.attribute import (
+    MOST_BINS,
+    Attribute,
+    Binned,
+    Categorical,
+    IntegerRange,
+    Value,
+    codes_by_text,
+    value_text,
+)
 from hedgerow.domain.clocks import Durations, TimesOfDay
 from hedgerow.domain.derived import DEFAULT_ABOVE, LARGEST_WITH_LEVELS, Derived, coarser
 from hedgerow.domain.scales import EPOCH, Calendar, Moments, Scale
@@ -426,6 +435,30 @@ def _units_of(numbers: Ints, scale: Scale | None, unit: Unit) -> Ints | None:
     if days is None:
         return None
     return Calendar(unit).of_days(days)  # type: ignore[arg-type] # shorter ones are no unit of it, and not here
+
+
+def unit_starts(scale: Scale, unit: Unit, low: int, high: int) -> list[int] | None:
+    """The steps at which a unit begins, after ``low`` up to ``high``; None if it is not longer than a step.
+
+    Raises:
+        DomainError: There are more than ``MOST_BINS`` such units.
+
+    Example:
+        >>> unit_starts(Calendar(), "month", 18_262, 18_330), unit_starts(Moments(3600), "day", 5, 60)
+        ([18293, 18322], [24, 48])
+    """
+    ends = _units_of(np.array([low, high]), scale, unit)
+    if ends is None:
+        return None
+    if ends[1] - ends[0] >= MOST_BINS:
+        raise DomainError(f"{ends[1] - ends[0] + 1:,} bins by the {unit}", remedy=f"give at most {MOST_BINS:,}")
+    if unit in _SECONDS:
+        first = np.arange(ends[0] + 1, ends[1] + 1) * _SECONDS[unit]
+    else:
+        calendar = Calendar(unit)  # type: ignore[arg-type] # shorter ones are no unit of it, and not here
+        first = np.array([calendar.first_day(each) for each in range(ends[0] + 1, ends[1] + 1)], np.int64) * _DAY
+    seconds = _DAY if isinstance(scale, Calendar) else scale.seconds  # type: ignore[attr-defined] # as above
+    return [-(-each // seconds) for each in first.tolist()]
 
 
 def _of_listed(attribute: Categorical, name: str, unit: Unit) -> Derived:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hedgerow.domain import Binned, Calendar, Categorical, Decimals, Domain, IntegerRange
+from hedgerow.domain import Binned, Calendar, Categorical, Decimals, Domain, IntegerRange, domain_from_mapping
 from hedgerow.errors import QueryError
 from hedgerow.queries import MAX_LENGTH, Blocks, Groups, Marginal, is_select, parse_predicate, parse_select
 from tests.privacy.tables import DenseCounts
@@ -170,3 +170,39 @@ def test_a_level_groups_and_conditions_follow_it_down() -> None:
     groups = Groups(PEOPLE, ("age.9",), parse_predicate("age < 25", PEOPLE))
     assert groups.labels == (("[17, 18)",), ("[18, 27)",))
     assert [groups.cell(row).text for row in range(2)] == ["age = 17", "age between 18 and 24"]
+
+
+VISITS = domain_from_mapping(
+    {
+        "came": {"min": "2020-01-01", "max": "2022-12-31", "bins": "month"},
+        "year": {"values": ["a", "b"]},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("YEAR(came)", "came.year"),
+        ('year("came")', "came.year"),
+        ("EXTRACT(year FROM came)", "came.year"),
+        ("date_trunc('quarter', came)", "came.quarter"),
+        ("DATE_TRUNC('YEAR', came)", "came.year"),
+    ],
+)
+def test_functions_of_dates_are_their_levels(text: str, level: str) -> None:
+    found = parse_select(f"SELECT {text}, COUNT(*) FROM t WHERE year = 'a' GROUP BY {text}", VISITS)
+    assert found.groups.names == (level,)
+    value = "2021-Q2" if level == "came.quarter" else "2021"
+    for where in (f"{text} = '{value}'", f"not ({text} <> '{value}')"):
+        assert parse_predicate(where, VISITS).text == parse_predicate(f"{level} = '{value}'", VISITS).text
+
+
+def test_a_level_that_a_date_does_not_have_is_named() -> None:
+    for text in ("date_trunc('month', came)", "date_trunc('century', came)"):
+        with pytest.raises(QueryError, match="'came' has no level of") as caught:
+            parse_predicate(f"{text} = '2021-02'", VISITS)
+        assert "ask by came, came.quarter, came.year" in str(caught.value)
+    for text in ("YEAR(came) + 1 = 2", "MONTH(came) = 2", "EXTRACT(MONTH FROM came) = 2", "YEAR('came') = 2"):
+        with pytest.raises(QueryError, match=r"not (supported|understood)"):
+            parse_predicate(text, VISITS)

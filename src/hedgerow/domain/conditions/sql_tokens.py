@@ -69,14 +69,17 @@ def tokens_of(text: str, names: Collection[str] = ()) -> list[Token]:
         text: The text in SQL.
         names: Names of attributes; words and signs that spell one, as in ``marital-status``, become a name. One with
             signs that conditions use themselves, as in ``age=5``, stands in double quotes: no name changes what the
-            rest of a text means.
+            rest of a text means. ``YEAR(x)``, ``EXTRACT(YEAR FROM x)`` and ``DATE_TRUNC('month', x)`` are the names of
+            levels of dates, as in ``x.year``.
 
     Raises:
-        QueryError: A quote is not closed, or there is a comment.
+        QueryError: A quote is not closed, there is a comment, or a date has no such level.
 
     Example:
         >>> [(token.kind, token.text) for token in tokens_of("marital-status != 'x'", {"marital-status"})]
         [('NAME', 'marital-status'), ('NEQ', '!='), ('TEXT', 'x')]
+        >>> [token.text for token in tokens_of("year(born) < 1990", {"born", "born.year"})]
+        ['born.year', '<', '1990']
     """
     from sqlglot.errors import TokenError
     from sqlglot.tokens import Tokenizer
@@ -91,7 +94,8 @@ def tokens_of(text: str, names: Collection[str] = ()) -> list[Token]:
     if any(token.comments for token in tokens) or (text.strip() and not tokens):
         raise QueryError("comments are not supported", remedy="leave out what follows -- or stands between /* and */")
     found = [Token(_kind(token), token.text, token.start, token.end + 1) for token in tokens]
-    return list(_with_names(found, text, frozenset(names)))
+    known = frozenset(names)
+    return list(_with_levels(list(_with_names(found, text, known)), known))
 
 
 def unsupported(token: Token) -> str:
@@ -136,6 +140,35 @@ def _with_names(tokens: list[Token], text: str, names: frozenset[str]) -> Iterat
             end = start
             yield first
         start = end + 1
+
+
+def _with_levels(tokens: list[Token], names: frozenset[str]) -> Iterator[Token]:
+    """Replace functions of dates that are levels by the names of these."""
+    start = 0
+    while start < len(tokens):
+        name, unit, length = _level_call([*tokens[start : start + 6]])
+        level = f"{name}.{unit}"
+        if name in names and level not in names:
+            has = sorted(each for each in names if each.startswith(f"{name}."))
+            remedy = f"ask by {', '.join([name, *has])}, or declare other bins or levels in the domain file"
+            raise QueryError(f"{shown(name)} has no level of {unit}s here", remedy=remedy)
+        if name in names:
+            yield Token("NAME", level, tokens[start].start, tokens[start + length - 1].end)
+        else:
+            yield from tokens[start : start + length]
+        start += length
+
+
+def _level_call(tokens: list[Token]) -> tuple[str, str, int]:
+    """The attribute, the unit and the number of tokens of a function of dates; one token of no attribute otherwise."""
+    kinds, words = [token.kind for token in tokens], [token.text.lower() for token in tokens]
+    if words[0] == "year" and kinds[1:4] == ["L_PAREN", "NAME", "R_PAREN"]:
+        return tokens[2].text, "year", 4
+    if words[0] == "extract" and words[2:3] == ["year"] and kinds[3:6] == ["FROM", "NAME", "R_PAREN"]:
+        return tokens[4].text, "year", 6
+    if words[0] == "date_trunc" and kinds[1:6] == ["L_PAREN", "TEXT", "COMMA", "NAME", "R_PAREN"]:
+        return tokens[4].text, words[2], 6
+    return "", "", 1
 
 
 def _name_end(tokens: list[Token], start: int, text: str, names: frozenset[str], longest: int) -> int:

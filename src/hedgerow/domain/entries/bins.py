@@ -7,9 +7,12 @@ from typing import Any
 from hedgerow.domain.attribute import MOST_BINS, Binned, attribute_error, closed
 from hedgerow.domain.entries.options import MOST_LEARNT
 from hedgerow.domain.entries.scales import bound_entry, number_on
-from hedgerow.domain.scales import UNITS, Calendar, Scale
+from hedgerow.domain.levels import CALENDAR, unit_starts
+from hedgerow.domain.scales import Scale
 
-_REMEDY = "give a number of bins, or {log: 20}, or for dates one of " + ", ".join(UNITS[1:])
+_REMEDY = (
+    f"give a number of bins, or {{log: 20}}, or one of {', '.join(CALENDAR)} for dates or times with shorter steps"
+)
 
 
 def edges_of(name: str, edges: Sequence[object], scale: Scale | None) -> list[float]:
@@ -21,6 +24,7 @@ def edges_of(name: str, edges: Sequence[object], scale: Scale | None) -> list[fl
         DomainError: One is not a number, or not a step of the scale.
 
     Example:
+        >>> from hedgerow.domain import Calendar
         >>> edges_of("admitted", ["1970-01-01", "1970-02-01", "1970-02-01"], Calendar())
         [0, 31, 31.5]
     """
@@ -32,6 +36,7 @@ def edges_entry(attribute: Binned) -> list[Any]:
     """Edges as a domain file has them; ``edges_of`` reads them back.
 
     Example:
+        >>> from hedgerow.domain import Calendar
         >>> edges_entry(Binned("admitted", (0, 31, 31.5), scale=Calendar()))
         ['1970-01-01', '1970-02-01', '1970-02-01']
     """
@@ -105,10 +110,10 @@ def _starts(
     if learnt_bins(name, bins) is not None:
         remedy = "'hedgerow synth' learns them; in Python open_domain reads the file, and learn_domain spends on it"
         raise attribute_error(name, "its bins are to be learnt from the data", remedy)
-    if isinstance(bins, str) and bins in UNITS[1:] and isinstance(scale, Calendar) and scale.unit == "day":
-        calendar = Calendar(bins)
-        units = range(calendar.of_day(int(low)) + 1, calendar.of_day(int(high)) + 1)
-        return [low, *map(calendar.first_day, units)]
+    unit = next((each for each in CALENDAR if each == bins), None)
+    starts = None if unit is None or scale is None else unit_starts(scale, unit, int(low), int(high))
+    if starts is not None:
+        return [low, *starts]
     equal = Binned.equal_width(name, low, high, _count(name, bins), whole=whole, scale=scale)
     return list(equal.edges[:-1])
 

@@ -6,7 +6,7 @@ from typing import Any
 from hedgerow.domain.clocks import LENGTHS
 from hedgerow.domain.layout import QUOTING
 from hedgerow.domain.levels import CALENDAR
-from hedgerow.domain.scales import TICKS, UNITS
+from hedgerow.domain.scales import TICKS
 from hedgerow.domain.spelling import FORMS
 
 MOST_VALUES = 100_000
@@ -91,7 +91,7 @@ _LEARNT_VALUES = keyed(
 )
 _BINS = [
     whole(1),
-    {"enum": list(UNITS[1:])},
+    {"enum": list(CALENDAR)},
     keyed({"log": whole(1)}, ("log",)),
     keyed({"learn": whole(2, maximum=MOST_LEARNT)}, ("learn",)),
 ]
