@@ -56,7 +56,8 @@ def sampled(records: float, seed: int, data: DataSets) -> list[Reading]:
     """DualQuery on a secret half of the records, aiming at the smallest alpha that the budget pays for."""
     table = few_columns(data, _ATTRIBUTES)
     table = repeated(table, round(2 * records / exact_total(table)))
-    budget = Subsampled(BUDGET, exact_total(table) // 2, exact_total(table))
+    total = int(exact_total(table))
+    budget = Subsampled(BUDGET, total // 2, total)
     facts = DualQuery(oracle=BruteForce()).plan(cells_of(table), budget, exact_total(table)).facts
     config = DualQuery(alpha=_SLACK * facts["smallest_alpha"], oracle=BruteForce(), seed=seed)
     return [_dual_reading(config, table, budget, SAMPLED, seed)]

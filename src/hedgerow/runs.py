@@ -411,8 +411,8 @@ def lost_of(possible: int | None, options: ReadOptions) -> LostWeight | None:
     persons = options.persons
     if persons is None or persons.weight is None:
         raise ConfigError("a largest possible weight, and no weights", remedy="give weight and largest_weight too")
-    if persons.column is not None or options.coded or options.violations == "drop":
-        message = "what a cap loses is measured of all records, which are neither codes nor left out by person or rule"
+    if persons.column is not None or options.coded or options.fractional_weights or options.violations == "drop":
+        message = "what a cap loses is measured of whole weights of all records, none left out by person or rule"
         raise ConfigError(message, remedy="leave the largest possible weight out")
     return LostWeight(persons.weight, possible)
 

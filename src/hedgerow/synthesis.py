@@ -110,6 +110,7 @@ def synthesize(
     weight: str | None = None,
     largest_weight: int | None = None,
     possible_weight: int | None = None,
+    fractional_weights: bool = False,
     coded: bool = False,
     show_values: bool = False,
     records: int | None = None,
@@ -165,6 +166,7 @@ def synthesize(
         possible_weight: The largest weight that a record can have, such as the documents of the survey tell: what
             ``largest_weight`` takes away of the population is then measured, with a twentieth of the budget, see
             ``Release.lost_share``.
+        fractional_weights: Whether weights may be fractions, each of which is rounded to a multiple of 1/1,024.
         coded: Whether the table holds codes in place of values.
         show_values: Whether errors about cells may show their values.
         records: Number of records to draw; by default the noisy number of records, or 100,000 where they have weights.
@@ -205,6 +207,7 @@ def synthesize(
         at_most=at_most,
         weight=weight,
         largest_weight=largest_weight,
+        fractional_weights=fractional_weights,
     )
     _check_number(records)
     promised = budget or budget_between(epsilon, delta, neighbours, options.persons)

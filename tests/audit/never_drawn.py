@@ -179,6 +179,9 @@ NEVER: dict[str, tuple[str, ...]] = {
     "a public parameter: a look at the table is only left out for it, and runs with it have tests of their own": (
         "synth --known",
     ),
+    "whole weights are drawn; neighbours, transcripts and choices with fractional ones have tests of their own": (
+        *("synth --fractional-weights", "ask --fractional-weights", "scan_table(fractional_weights)"),
+    ),
     "one sum more; its neighbours and transcripts are enumerated by tests of their own": ("synth --possible-weight",),
     "it repeats runs that are drawn, and its law and price are enumerated by tests of their own": ("synth --try",),
     "it chooses columns or their codes before anything is counted; all places are compared with one another": (

@@ -545,10 +545,10 @@ def refuse_by_the_exact_total(patch: pytest.MonkeyPatch) -> None:
     """Refuse where records times the largest value pass 2^31: an error that one record can cause."""
     answers = curator_module.exact_answers
 
-    def refusing(workload: Workload, tables: Any) -> Floats:
+    def refusing(workload: Workload, tables: Any, grain: float) -> Floats:
         largest = max(abs(bound) for family in workload.families for bound in family.bounds)
         assert tables.total() * largest <= 2**31
-        return answers(workload, tables)
+        return answers(workload, tables, grain)
 
     patch.setattr(curator_module, "exact_answers", refusing)
 

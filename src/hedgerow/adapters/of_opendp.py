@@ -52,7 +52,13 @@ def opendp_measurement(synthesizer: Synthesizer) -> Any:
     import opendp.prelude as dp
 
     _check(synthesizer)
-    persons = persons_of(synthesizer.person, synthesizer.at_most, synthesizer.weight, synthesizer.largest_weight)
+    persons = persons_of(
+        synthesizer.person,
+        synthesizer.at_most,
+        synthesizer.weight,
+        synthesizer.largest_weight,
+        fractional=synthesizer.fractional_weights,
+    )
     amounts = synthesizer.epsilon, synthesizer.delta
     budget = synthesizer.budget or budget_between(*amounts, synthesizer.neighbours, persons)
     dp.enable_features(*_FEATURES)

@@ -47,7 +47,7 @@ _LISTED = 16
 _UNIT = 2**52
 """Whole parts of a price, rounded down."""
 _PERSONS = re.compile(r"([a-z-]+) of persons \((.+)\), at most ([1-9][0-9]*) records?", re.DOTALL)
-_WEIGHT = re.compile(r"(.+?)(, each| of records) of weight \(([^()]+)\) up to ([1-9][0-9]*)", re.DOTALL)
+_WEIGHT = re.compile(r"(.+?)(, each| of records) of weight \(([^()]+)\) up to ([1-9][0-9]*)( in 1/1024)?", re.DOTALL)
 
 
 class _RelationFields(NamedTuple):
@@ -58,16 +58,17 @@ class _RelationFields(NamedTuple):
     most: int = 1
     weight: str | None = None
     largest: int = 1
+    rounded: bool = False
 
 
 def _fields_of(relation: str) -> _RelationFields:
     weighted = _WEIGHT.fullmatch(relation)
-    text, joint, weight, largest = weighted.groups() if weighted else (relation, None, None, "1")
+    text, joint, weight, largest, parts = weighted.groups() if weighted else (relation, None, None, "1", None)
     matched = _PERSONS.fullmatch(text)
     change, column, most = matched.groups() if matched else (text, None, "1")
     if change not in _IN_WORDS or (weighted and (joint == ", each") != (column is not None)):
         raise ValueError(f"there is no neighbouring relation {relation!r}")
-    return _RelationFields(change, column, int(most), weight, int(largest))
+    return _RelationFields(change, column, int(most), weight, int(largest), parts is not None)
 
 
 def in_words(relation: str) -> str:
@@ -77,8 +78,9 @@ def in_words(relation: str) -> str:
         >>> in_words("add-remove")
         "one person's record is added or left out"
     """
-    change, column, most, weight, largest = _fields_of(relation)
-    weighted = f" counts as often as its weight says (the column {weight!r}), at most {largest:,} times"
+    change, column, most, weight, largest, rounded = _fields_of(relation)
+    how = f"the column {weight!r}{', rounded to 1/1,024' * rounded}"
+    weighted = f" counts as often as its weight says ({how}), at most {largest:,} times"
     if column is None:
         return _IN_WORDS[change] if weight is None else f"{_IN_WORDS[change]}, where a record{weighted}"
     counted = f"of whose records at most {most:,} count"
@@ -105,7 +107,7 @@ def is_public(relation: str) -> bool:
         >>> is_public("replace"), is_public("replace of persons (id), at most 2 records")
         (True, False)
     """
-    change, _, most, weight, _ = _fields_of(relation)
+    change, _, most, weight, *_ = _fields_of(relation)
     return change == REPLACE and most == 1 and weight is None
 
 

@@ -126,6 +126,7 @@ class RowOptions(Options, panel="Table"):
             that the records stand for. It is not released, and no column of the domain.
         largest_weight: A record with a larger weight counts W times; noise is proportional to it. Do not read it off
             the table.
+        fractional_weights: Weights may be fractions: each is rounded to a multiple of 1/1,024.
 
     Example:
         >>> RowOptions(person="patient", at_most=5).reading().persons.text
@@ -140,6 +141,7 @@ class RowOptions(Options, panel="Table"):
     at_most: Annotated[int | None, option(metavar="M", min=1)] = None
     weight: Annotated[str | None, option(metavar="NAME")] = None
     largest_weight: Annotated[int | None, option(metavar="W", min=1)] = None
+    fractional_weights: bool = False
 
     def given(self) -> dict[str, Any]:
         """The options of `ReadOptions` that were given.

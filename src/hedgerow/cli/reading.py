@@ -28,7 +28,10 @@ PLACES = (
 
 DataPlace = Annotated[str, typer.Argument(metavar="DATA", help=f"The private table: {PLACES}.")]
 
-_NOTED = ("count_column", "coded", "where", "violations", "person", "at_most", "weight", "largest_weight")
+_NOTED = (
+    *("count_column", "coded", "where", "violations", "person", "at_most", "weight", "largest_weight"),
+    "fractional_weights",
+)
 """Options that a session remembers, beside its domain and whether there are other columns."""
 
 

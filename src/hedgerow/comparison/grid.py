@@ -169,7 +169,7 @@ class Grid:
             remedy = "give repeats of at least 1"
             raise ConfigError(f"expected at least one run of each mechanism, got {self.repeats}", remedy=remedy)
         self._yardstick = Yardstick(self.source, self.workload)
-        records, measure = self._yardstick.records, measure_of(self.workload)
+        records, measure = round(self._yardstick.records), measure_of(self.workload)
         self.setting = Setting(self.workload.spec, records, kind, self.seed, measure)
 
     def steps(self, known: Mapping[Key, Outcome]) -> Iterator[Step]:

@@ -34,6 +34,7 @@ class ReadOptions:
         at_most: Maximum records counted per person.
         weight: Column that says how often a record counts.
         largest_weight: The largest weight; a record with a larger one counts as often as this.
+        fractional_weights: Whether weights may be fractions, each of which is rounded to a multiple of 1/1,024.
 
     Raises:
         ConfigError: ``extra_columns`` or ``violations`` is neither of its values, or ``person`` and ``at_most``, or
@@ -55,6 +56,7 @@ class ReadOptions:
     at_most: int | None = None
     weight: str | None = None
     largest_weight: int | None = None
+    fractional_weights: bool = False
 
     def __post_init__(self) -> None:
         """Check what does not depend on the table."""
@@ -79,7 +81,8 @@ class ReadOptions:
 
         None if each record is somebody's own, and counts once.
         """
-        return persons_of(self.person, self.at_most, self.weight, self.largest_weight)
+        fractional = self.fractional_weights
+        return persons_of(self.person, self.at_most, self.weight, self.largest_weight, fractional=fractional)
 
     @property
     def apart(self) -> tuple[str, ...]:

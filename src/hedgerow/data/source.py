@@ -13,7 +13,8 @@ from hedgerow.queries import Persons, Tables, Workload
 class CountSource(Tables, Protocol):
     """Private records that can be counted. Only ``privacy/`` may hold one.
 
-    The tables of ``marginals`` and the sums of ``conjunctions`` are exact whole numbers, as float64.
+    The tables of ``marginals`` and the sums of ``conjunctions`` are exact whole numbers, as float64: of records, or of
+    ``grain`` of them where weights are fractions, and so is the total (`Neighbours.grain`).
 
     Example:
         >>> import numpy as np

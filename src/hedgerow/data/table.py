@@ -215,6 +215,7 @@ def read_table(
     at_most: int | None = None,
     weight: str | None = None,
     largest_weight: int | None = None,
+    fractional_weights: bool = False,
 ) -> Table:
     """Read a private table and turn it into codes of a public domain.
 
@@ -240,6 +241,7 @@ def read_table(
             are then sums of weights, those of a population that the records stand for.
         largest_weight: The largest weight: a record with a larger one counts as often as this. Noise is proportional to
             it, so it must not be read off the table.
+        fractional_weights: Whether weights may be fractions, each of which is rounded to a multiple of 1/1,024.
 
     Raises:
         UnreadableTableError: The table is not there, empty, damaged or of an unknown kind.
@@ -272,6 +274,7 @@ def read_table(
         at_most=at_most,
         weight=weight,
         largest_weight=largest_weight,
+        fractional_weights=fractional_weights,
     )
     return read_with(source, domain, options)
 
@@ -429,7 +432,7 @@ def _checked_weights(weights: ArrayLike, persons: Persons | None) -> Ints:
         raise ConfigError("weights must be whole numbers of at least 0, in one dimension")
     if given.sum(dtype=np.float64) > 2 * LARGEST_TOTAL or given.sum() > LARGEST_TOTAL:
         raise ConfigError("the weights sum to more than 2**53")
-    largest = None if persons is None or persons.weight is None else persons.weight.largest
-    if largest is not None and given.size and given.max() > largest:
-        raise ConfigError(f"a record counts more than {largest:,} times, the largest weight of the table")
+    weight = None if persons is None else persons.weight
+    if weight is not None and given.size and given.max() * weight.grain > weight.largest:
+        raise ConfigError(f"a record counts more than {weight.largest:,} times, the largest weight of the table")
     return np.ascontiguousarray(given, dtype=np.int64)

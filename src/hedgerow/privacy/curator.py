@@ -120,7 +120,7 @@ class Curator:
                 f"an event was not charged between tables that are neighbours by {budget.neighbours}",
                 remedy="start again under this relation; what was spent under the other one stays spent",
             )
-        check_mass(source.total())
+        check_mass(source.total() * budget.neighbours.grain)
         ledger = Ledger.of(budget, events)
         paid = PaidNoise(OpenDPNoise() if noise is None else noise, ledger)
         if isinstance(budget, Subsampled):
@@ -199,7 +199,7 @@ class Curator:
             self.__ledger.charge(Event("total", PUBLIC, RecordCount(), 0.0, 0.0, 0.0, unit, relation))
             return float(max(1, self.__source.total()))
         most = float(self.neighbours.records)
-        noise = self._noise(most, 1.0, charge)
+        noise = self._noise(most, self.neighbours.grain, charge)
         event = self._event("total", RecordCount(), noise)
         self.__noise.pay(event)
         noisy = self._perturb(np.array([self.__source.total()], dtype=np.int64), event, noise.step)
@@ -271,11 +271,17 @@ class Curator:
             self._event(label, batch.question, batch.noise, sum(each)) for batch, each in zip(made, sizes, strict=True)
         ]
         exact = self._charged(lambda: exact_units(targets, self.__source), *events)
-        units = [np.concatenate([exact[place] for place in batch.places]) for batch in made]
-        noisy = self.__noise.added_to_all(units, events, [batch.noise.step for batch in made])
+        units = [
+            np.concatenate([exact[place] for place in b.places]) if len(b.places) > 1 else exact[b.places[0]]
+            for b in made
+        ]
+        noisy = self.__noise.added_to_all(units, events, [batch.noise.step for batch in made])[::-1]
+        del exact, units
         found = dict[int, Measurement]()
-        for batch, each, values in zip(made, sizes, noisy, strict=True):
-            counts = np.split(values.astype(np.float64) * batch.noise.step, np.cumsum(each)[:-1])
+        for batch, each in zip(made, sizes, strict=True):
+            values = noisy.pop().astype(np.float64)
+            values *= batch.noise.step
+            counts = np.split(values, np.cumsum(each)[:-1])
             for place, noise, answer in zip(batch.places, batch.noises, counts, strict=True):
                 found[place] = Measurement(targets[place], answer, noise.kind, noise.scale)
         return [found[place] for place in range(len(targets))]
@@ -356,6 +362,7 @@ class Curator:
         attribute, target = self.domain[name], Marginal(self.domain, (name,))
         if isinstance(attribute, Categorical):
             raise QueryError(f"{name!r} has no order, and no quantiles", remedy="name a column of numbers or dates")
+        self._check_grain("quantiles are cut")
         unit = quantile_sensitivity(runs, attribute.ordinary)
         sensitivity = unit * target.sensitivity(self.neighbours).l1
         mechanism = ExponentialMechanism.for_charge(self.regime, charge, sensitivity)
@@ -394,6 +401,7 @@ class Curator:
         self._check_whole()
         if not isinstance(self.domain[name], Categorical):
             raise QueryError(f"{name!r} has no labels", remedy="name a column of listed values")
+        self._check_grain("labels are learnt")
         within = budget_of_persons(self.__budget, source.persons)
         if (budget_of_filtered(within) if source.filtered else within) != self.__budget:
             raise ConfigError(
@@ -615,7 +623,7 @@ class Curator:
 
     def _exact_answers(self, workload: Workload) -> Floats:
         """Exact answers of the whole workload, computed once. Private."""
-        return _once(self.__exact, workload, lambda: exact_answers(workload, self.__source))
+        return _once(self.__exact, workload, lambda: exact_answers(workload, self.__source, self.neighbours.grain))
 
     def _noise(self, most: float, step: float, charge: float) -> LaplaceNoise | GaussianNoise:
         """The noise of one number that a record or person moves by so much at most."""
@@ -648,6 +656,11 @@ class Curator:
                 remedy="use a budget for a sample with DualQuery alone",
             )
 
+    def _check_grain(self, what: str) -> None:
+        """Refuse what is computed from whole counts alone."""
+        if self.neighbours.grain != 1.0:
+            raise ConfigError(f"{what} from whole counts, and weights are fractions", remedy="list bins and values")
+
     def _check_measured(self, target: Measurable) -> None:
         """Refuse what is over another domain, over variables for models, or the same in all tables."""
         self._check_domain(target.counted if isinstance(target, Positions) else target.domain)
@@ -670,7 +683,7 @@ class Curator:
         self._check_domain(workload.domain)
         for family in workload.families if self.domain.grains else ():
             self._check_scopes(family.scopes)
-        check_exact(workload)
+        check_exact(workload, self.neighbours.grain)
 
     def __repr__(self) -> str:
         """Public facts only."""

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.arrays import Bools, Floats
-from hedgerow.data import CountSource, Table, is_place, open_place, open_table, rules_of
+from hedgerow.data import CountSource, PersonSource, Table, is_place, open_place, open_table, rules_of
 from hedgerow.domain import AS_DECLARED, Clique, Codes, Domain, Layout, encoder
 from hedgerow.errors import ColumnError, QueryError, UnreadableTableError
-from hedgerow.queries import Tables, Workload
+from hedgerow.queries import Neighbours, Tables, Workload
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class ExactErrors:
 
     label: ClassVar[str] = "not private"
     errors: Floats
-    total: int
+    total: float
 
     @property
     def mean(self) -> float:
@@ -67,7 +67,7 @@ def exact_errors(source: CountSource, workload: Workload, answers: Floats) -> Ex
     given = np.asarray(answers, dtype=np.float64)
     if given.shape != (workload.n_queries,):
         raise QueryError(f"{workload.n_queries} answers are needed, not an array of shape {given.shape}")
-    return ExactErrors(workload.candidate_errors(workload.answers(source) - given), source.total())
+    return ExactErrors(workload.candidate_errors(exact_answers(source, workload) - given), exact_total(source))
 
 
 def exact_answers(source: CountSource, workload: Workload) -> Floats:
@@ -86,10 +86,16 @@ def exact_answers(source: CountSource, workload: Workload) -> Floats:
         >>> exact_answers(Table(domain, [np.array([0, 1, 1])]), Workload.marginals(domain, 1))
         array([1., 2.])
     """
-    return workload.answers(source)
+    return workload.answers(source) * _grain_of(source)
 
 
-def exact_total(source: CountSource) -> int:
+def _grain_of(source: CountSource) -> float:
+    """What the counts are whole numbers of."""
+    persons = source.persons if isinstance(source, PersonSource) else None
+    return Neighbours.ADD_REMOVE.between(persons).grain
+
+
+def exact_total(source: CountSource) -> float:
     """Exact number of records. NOT PRIVATE, unless neighbours replace records.
 
     Args:
@@ -100,7 +106,8 @@ def exact_total(source: CountSource) -> int:
         >>> exact_total(Table(Domain((IntegerRange("a", 0, 1),)), [np.array([0, 1, 1])]))
         3
     """
-    return source.total()
+    grain = _grain_of(source)
+    return source.total() if grain == 1.0 else source.total() * grain
 
 
 def relative_entropy(source: CountSource, model: Tables) -> float:

@@ -54,7 +54,7 @@ def noise_of(target: Measurable, budget: Budget, charge: float, kind: NoiseKind 
         >>> round(noise_of(target, PureDP(1.0), 0.5, None).scale, 6)
         2.0
     """
-    moved, step = target.sensitivity(budget.neighbours), step_of(target)
+    moved, step = target.sensitivity(budget.neighbours), step_of(target) * budget.neighbours.grain
     return additive_noise(budget.regime, charge, l1=moved.l1, l2=moved.l2, step=step, kind=kind, bound=moved.bound)
 
 
@@ -109,7 +109,13 @@ def _together(steps: Sequence[tuple[Measurable, float]], budget: Budget, kind: N
     question = MeasuredParities(tuple(steps[place][0].scope for place in places), ratios if max(ratios) > 1.0 else ())
     moved = of_parities(question.scopes, question.ratios, budget.neighbours)
     noise = additive_noise(
-        budget.regime, math.fsum(charges), l1=moved.l1, l2=moved.l2, step=1.0, kind=kind, bound=moved.bound
+        budget.regime,
+        math.fsum(charges),
+        l1=moved.l1,
+        l2=moved.l2,
+        step=budget.neighbours.grain,
+        kind=kind,
+        bound=moved.bound,
     )
     before = {charge: noise_of(steps[places[0]][0], budget, charge, kind).scale for charge in set(charges)}
     units = question.ratios or [1.0] * len(places)

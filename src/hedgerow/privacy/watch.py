@@ -158,7 +158,8 @@ class Watch:
         given = np.asarray(answers, dtype=np.float64).reshape(-1)
         if given.size != target.size:
             raise QueryError(f"{target.text!r} has {target.size:,} answers, not {given.size:,}")
-        step, public, level = step_of(target), _units(given), int(_units(np.array([threshold]))[0])
+        step = step_of(target) * self.__neighbours.grain
+        public, level = _units(given), int(_units(np.array([threshold]))[0])
         if side not in ("absolute", "above", "below"):
             raise QueryError(f"a test has the sides 'absolute', 'above' and 'below', not {side!r}")
         with self.__lock:  # two tests at once could both use the last fire

@@ -24,7 +24,13 @@ from .core.blocks import Blocks as Blocks
 from .core.family import Family as Family, filled_axes as filled_axes
 from .core.lost_weight import LostWeight as LostWeight
 from .core.noise import NoiseKind as NoiseKind
-from .core.persons import MOST_OF_ONE as MOST_OF_ONE, Persons as Persons, Weight as Weight, persons_of as persons_of
+from .core.persons import (
+    GRAIN as GRAIN,
+    MOST_OF_ONE as MOST_OF_ONE,
+    Persons as Persons,
+    Weight as Weight,
+    persons_of as persons_of,
+)
 from .core.positions import Positions as Positions
 from .core.public import PublicData as PublicData
 from .core.query import (

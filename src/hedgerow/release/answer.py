@@ -99,6 +99,7 @@ class Total:
         value: The mass of the model, in counts.
         public: Whether the number of records is public, and is ``value``.
         evidence: If it is private, the noisy number and its noise; None if it was never measured.
+        whole: Whether counts are whole numbers, which they are not where weights are fractions.
 
     Example:
         >>> Total(100.0, public=True).slack(0.05), Total(100.0, public=False).slack(0.05)
@@ -108,9 +109,12 @@ class Total:
     value: float
     public: bool
     evidence: Evidence | None = None
+    whole: bool = True
 
     @classmethod
-    def measured(cls, value: float, bought: Sequence[AdditiveNoise], counted: float | None) -> Total:
+    def measured(
+        cls, value: float, bought: Sequence[AdditiveNoise], counted: float | None, *, whole: bool = True
+    ) -> Total:
         """A private number of records; all of its noises bound it, as the curator may have been asked several times.
 
         The noisy number is never below 1, though there may be no record. An average with sums of tables is as near to
@@ -120,6 +124,7 @@ class Total:
             value: The mass of the model.
             bought: Noises of the numbers of records that were bought, in order.
             counted: The noisy number, where ``value`` averages it with the sums of noisy tables; else None.
+            whole: Whether counts are whole numbers.
         """
 
         def radius(risk: float) -> float:
@@ -127,7 +132,7 @@ class Total:
             return beside + max(1.0, *(Noises.of(each.kind, each.scale, np.ones(1)).bound(risk) for each in bought))
 
         evidence = Evidence(value, radius, "the noisy number of records") if bought else None
-        return cls(value, public=False, evidence=evidence)
+        return cls(value, public=False, evidence=evidence, whole=whole)
 
     def slack(self, risk: float) -> float:
         """A bound on how far ``value`` is from the truth; infinite where nothing is known."""
@@ -234,7 +239,7 @@ def intersect(
     risk = check_confidence(confidence)
     low, high, source = agreed(pieces, risk if total.public else (1.0 - TOTAL_SHARE) * risk)
     low, high = within_possible(query, low, high, total.value + total.slack(TOTAL_SHARE * risk))
-    if _is_whole(query):
+    if total.whole and _is_whole(query):
         low, high = _to_whole_numbers(low, high)
     told = [piece for piece in pieces if isinstance(piece, Evidence) and piece.noises is not None]
     if told:

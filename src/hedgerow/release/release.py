@@ -655,7 +655,8 @@ class Release:
     def _total_evidence(self) -> Total:
         if self.knows_total:
             return Total(self.total, public=True)
-        return Total.measured(self.total, self.count_noises, self.counted)
+        whole = self.budget.neighbours.grain == 1.0
+        return Total.measured(self.total, self.count_noises, self.counted, whole=whole)
 
     def save(self, path: str | os.PathLike[str], *, sign: SigningKey | None = None) -> None:
         """Write the release to one file, in one step: a reader sees the old file or the whole new one.

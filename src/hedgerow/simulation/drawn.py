@@ -9,7 +9,7 @@ from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import Codes, Empirical, Model, has_room
 from hedgerow.quantities import human_bytes
-from hedgerow.queries import Conjunction, Persons
+from hedgerow.queries import Conjunction, Neighbours, Persons
 from hedgerow.release import WEIGHTED_RECORDS, Method
 from hedgerow.system import Seed
 
@@ -44,6 +44,7 @@ class DrawnRecords:
         """Keep the records."""
         self.persons = persons
         self.times = times
+        self._grains = 1.0 / Neighbours.ADD_REMOVE.between(persons).grain
         self.records = Empirical(domain, float(len(codes) * times), codes)
 
     @classmethod
@@ -85,16 +86,16 @@ class DrawnRecords:
         return self.records.cheap_cells
 
     def total(self) -> int:
-        """Number of records."""
-        return len(self.records.codes) * self.times
+        """Number of records, as the curator counts them."""
+        return len(self.records.codes) * self.times * round(self._grains)
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
         """Counts of each clique, shape ``domain.shape_of(clique)``."""
-        return self.records.marginals(cliques)
+        return [self._grains * table for table in self.records.marginals(cliques)]
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         """Number of records that satisfy each conjunction, shape ``(len(queries),)``."""
-        return self.records.conjunctions(queries).round()
+        return self._grains * self.records.conjunctions(queries).round()
 
     def part(self, positions: Ints) -> DrawnRecords:
         """The records of some numbers, for mechanisms that take samples."""
@@ -109,5 +110,7 @@ def counted_by(n: int, persons: Persons | None) -> tuple[int, int]:
         >>> counted_by(7_000_010, None), counted_by(7_000_010, Persons(None, 1, Weight("w", 200)))
         ((7000010, 1), (98592, 71))
     """
-    times = 1 if persons is None or persons.weight is None else -(-n // WEIGHTED_RECORDS)
+    if persons is None or persons.weight is None:
+        return max(1, n), 1
+    times = -(-n // WEIGHTED_RECORDS)
     return max(1, round(n / times)), times

@@ -184,7 +184,7 @@ class _Maker:
         measured = [*release.measurements, *self.moments]
         if self.target == "population":
             drawn = drawn_table(release, self.uneven, self.seed, number)
-            exact, total = answered([each.target for each in measured], drawn.records), drawn.total()
+            exact, total = answered([each.target for each in measured], drawn.records), drawn.records.total
         again = redrawn(measured, exact, rng)
         noisy, moments = again[: len(release.measurements)], again[len(release.measurements) :]
         for noise in release.count_noises[-1:]:

@@ -277,11 +277,11 @@ class Simulated:
             workload,
         )
         shares = Seen(workload.domain, made.measurements).candidates(workload)
-        missed = np.abs(workload.answers(made.model) - workload.answers(drawn))
+        missed = np.abs(workload.answers(made.model) - workload.answers(drawn.records))
         missed = widened(missed, np.repeat(shares, workload.lengths), self.factor)
         units = np.concatenate([np.full(f.n_candidates, 0.5 if f.whole else 1.0) for f in workload.families])
         errors = units * workload.candidate_errors(missed)
-        mean = float(np.average(errors, weights=workload.candidate_weights)) / drawn.total()
+        mean = float(np.average(errors, weights=workload.candidate_weights)) / drawn.records.total
         return mean, float(np.quantile(missed, COVERED))
 
 

@@ -131,8 +131,8 @@ def noise_grows_with_the_largest_weight() -> None:
 class _Unbounded(batches_module.Weights):
     """Reads weights as they are."""
 
-    def __init__(self, file: str, column: str, largest: int | None = None) -> None:
-        super().__init__(file, column, None if largest is None else 2**53)
+    def __init__(self, file: str, column: str, largest: int | None = None, **options: Any) -> None:
+        super().__init__(file, column, None if largest is None else 2**53, **options)
 
 
 class _Relative(batches_module.Weights):

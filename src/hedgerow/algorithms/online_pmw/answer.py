@@ -227,7 +227,7 @@ class Basis:
         if noise is None:
             return Total(self.total, public=True)
         evidence = Evidence(self.total, lambda risk: noise.quantile(1.0 - risk), "the noisy number of records")
-        return Total(self.total, public=False, evidence=evidence)
+        return Total(self.total, public=False, evidence=evidence, whole=self.budget.neighbours.grain == 1.0)
 
     def answer(self, known: Known, confidence: float) -> Interval:
         """Answer a query, or a group of counts, from what was found out about it."""
@@ -242,8 +242,10 @@ class Basis:
         risk = check_confidence(confidence)
         kept = risk if total.public else (1.0 - TOTAL_SHARE) * risk
         radius, most = self.radius(known)(kept), math.floor(total.value + total.slack(TOTAL_SHARE * risk))
-        low = np.clip(np.ceil(known.values - radius), 0.0, most)
-        high = np.clip(np.floor(known.values + radius), low, most)
+        ends = known.values - radius, known.values + radius
+        ends = (np.ceil(ends[0]), np.floor(ends[1])) if total.whole else ends
+        low = np.clip(ends[0], 0.0, most)
+        high = np.clip(ends[1], low, most)
         together = "each of the true counts" if known.threshold is None else "all of the true counts at once"
         covers = f"{together} on the private table, with {100 * confidence:.6g}% confidence, from {source}"
         covers += left_uncounted(self.budget.neighbours)

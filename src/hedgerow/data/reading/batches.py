@@ -5,9 +5,11 @@ A pass may also collect the labels that occur in columns of texts, whoever has t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -32,6 +34,7 @@ from hedgerow.domain import (
     smallest_unsigned,
 )
 from hedgerow.errors import ColumnError, CountColumnError, UnreadableTableError, raise_alone
+from hedgerow.queries import GRAIN
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -88,25 +91,26 @@ class Weights:
         array([1, 2, 2])
     """
 
-    def __init__(self, file: str, column: str, largest: int | None = None) -> None:
+    def __init__(self, file: str, column: str, largest: int | None = None, *, grain: float = 1.0) -> None:
         """Start with no rows.
 
         Args:
             file: Name of the table in messages.
             column: The column.
             largest: A larger weight is read as this one; None for counts of records, which nothing bounds.
+            grain: Weights are read in units of this, a power of two, to which they are rounded.
         """
         self._file = file
         self.column = column
-        self._largest = largest
-        self._encoder: Encoder = encoder(IntegerRange(column, 0, LARGEST_TOTAL))
+        self._largest = None if largest is None else round(largest / grain)
+        self._codes = encoder(IntegerRange(column, 0, LARGEST_TOTAL)).codes if grain == 1.0 else partial(_parts, grain)
         self._total = 0
         self._faults = FaultLog(file, show_values=False)
 
     def read(self, column: pa.Array[Any], first_row: int | None) -> Ints:
         """The counts of a batch; what is wrong with them is noted."""
-        codes = self._encoder.codes(column)
-        self._faults.check(self.column, codes, column, first_row, self._encoder.codes)
+        codes = self._codes(column)
+        self._faults.check(self.column, codes, column, first_row, self._codes)
         counts = codes if self._largest is None else np.minimum(codes, self._largest)
         large = counts.max(initial=0) > LARGEST_TOTAL // max(1, counts.size)
         self._total += int(counts.sum(dtype=object) if large else counts.sum())
@@ -153,12 +157,29 @@ class Weights:
             )
 
 
+def _parts(grain: float, column: pa.Array[Any]) -> Ints:
+    """Numbers in units of a grain, to which each is rounded; or faults."""
+    told = column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
+    units = np.array([_part(value, grain) for value in told.dictionary.to_pylist()] or [0], dtype=np.int64)
+    found: Ints = units[told.indices.fill_null(0).to_numpy(zero_copy_only=False)]
+    found[told.is_null().to_numpy(zero_copy_only=False)] = Fault.MISSING
+    return found
+
+
+def _part(value: Any, grain: float) -> int:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return Fault.NOT_A_NUMBER if str(value).strip() else Fault.MISSING
+    if math.isnan(number) or isinstance(value, bool):
+        return Fault.NOT_A_NUMBER
+    return round(number / grain) if 0.0 <= number <= LARGEST_TOTAL * grain else Fault.OUT_OF_RANGE
+
+
 def _remedy(fault: Fault, noun: str) -> str:
     """Advice about cells that are no counts, or no weights."""
     if noun == "weight" and fault is Fault.NOT_WHOLE:
-        return (
-            "round large weights, multiply small ones by a power of ten and round them (counts are then in that unit)"
-        )
+        return "round large weights, or read them with fractional_weights (--fractional-weights)"
     return "give whole numbers of at least 0"
 
 
@@ -297,7 +318,8 @@ class Encoding:
 def _weights(file: str, options: ReadOptions) -> Weights | None:
     """The column that says how often rows count, if there is one."""
     if options.weight is not None:
-        return Weights(file, options.weight, options.largest_weight)
+        grain = GRAIN if options.fractional_weights else 1.0
+        return Weights(file, options.weight, options.largest_weight, grain=grain)
     return None if options.count_column is None else Weights(file, options.count_column)
 
 

@@ -112,6 +112,7 @@ def scan_table(
     at_most: int | None = None,
     weight: str | None = None,
     largest_weight: int | None = None,
+    fractional_weights: bool = False,
 ) -> ScannedTable:
     """A private table that stays where it is, counted in passes over its records: it may be larger than memory.
 
@@ -135,6 +136,7 @@ def scan_table(
         at_most: Maximum records counted per person.
         weight: Column that says how often a record counts; see ``read_table``.
         largest_weight: The largest weight; a record with a larger one counts as often as this.
+        fractional_weights: Whether weights may be fractions; see ``read_table``.
 
     Raises:
         DataError: See ``read_table``, of columns; of cells when the table is first counted.
@@ -165,6 +167,7 @@ def scan_table(
         at_most=at_most,
         weight=weight,
         largest_weight=largest_weight,
+        fractional_weights=fractional_weights,
     )
     return scan_with(source, domain, options)
 

@@ -15,8 +15,9 @@ records are many it takes what was measured, and no count becomes negative (theo
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -162,22 +163,28 @@ def fit_top_down(model: Model, measurements: Sequence[Measurement], levels: Sequ
         array([[60.,  0., 10., 10.],
                [10.,  0.,  9.,  1.]])
     """
-    scope = levels[-1]
-    start = model.marginals([scope])[0]
-    masses = start.reshape(-1)
+    scope, last = levels[-1], len(levels) - 1
+    masses = model.marginals([scope])[0].reshape(-1)
     tree = _Levels(model.domain, levels, masses > 0.0)
+    starts = [tree.summed(masses, level) for level in range(last)]
     counts, parents = np.array([model.total]), np.array([masses.sum()])
     for level, told in enumerate(_told(tree, measurements)):
-        held = tree.summed(masses, level)
-        means = held.copy()
+        held = starts[level] if level < last else masses
+        means = held.copy() if level < last else masses
         _multiplied(means, np.divide(counts, parents, out=np.zeros_like(counts), where=parents > 0.0), tree.up(level))
-        exact = next((noisy.values for names, noisy in told if names == tree.added(level) and noisy.exact), None)
+        exact = None
         while told:  # each is as large as its table, and needed once
-            means = tree.corrected(level, *told.pop(0), means, counts)
+            names, noisy_of = told.pop(0)
+            noisy = noisy_of()
+            if names == tree.added(level) and noisy.exact:
+                exact = noisy.values
+            means = tree.corrected(level, names, noisy, means, counts)
+            del noisy, noisy_of
         counts, parents = tree.restored(level, means, counts, exact), held
-        del means
-    ratio = np.divide(counts, masses, out=np.ones_like(masses), where=masses > 0.0)
-    del counts, parents, held
+    del means, masses, held, parents  # the start of the finest cells, which take its place, is asked for again
+    start = model.marginals([scope])[0]
+    masses, ratio = start.reshape(-1), np.ones_like(counts)
+    np.divide(counts, masses, out=ratio, where=masses > 0.0)
     np.log(np.maximum(ratio, FLOOR, out=ratio), out=ratio)
     model.reweigh(scope, ratio.reshape(start.shape))
 
@@ -234,6 +241,10 @@ class _Levels:
                     yield below
         yield names
 
+    def part(self, cells: _Counts, names: Clique, below: Clique) -> _Counts:
+        """What counts of the cells of a level say of a table below it."""
+        return cells if below == names else cells.summed(self.places(names, below), self.size(below))
+
     def corrected(self, level: int, names: Clique, noisy: _Counts, means: Floats, counts: Floats) -> Floats:
         """The cells of a level, multiplied so that a table below it is what it should be by its noisy counts; in place.
 
@@ -245,8 +256,7 @@ class _Levels:
             counts: Counts of the next coarser level, which the table keeps to.
         """
         whole = names == self.levels[level]
-        places = None if whole else self.places(self.levels[level], names)
-        before = means if places is None else sums_of(means, places, self.size(names))
+        before = means if whole else sums_of(means, self.places(self.levels[level], names), self.size(names))
         above, sums = self.above(names, level), counts
         if level:
             sums = sums_of(counts, self.places(self.levels[level - 1], above), self.size(above))
@@ -254,8 +264,12 @@ class _Levels:
         if variances.min(initial=_LEAST) < _LEAST:
             variances = np.maximum(variances, _LEAST)
         dispersed = dispersion(noisy.values, before, variances)
-        found = _divided(self.places(names, above), sums, before, (noisy.values, variances), dispersed)
-        return _multiplied(means, found, places)
+        if whole:
+            _divided(self.places(names, above), sums, means, (noisy.values, variances), dispersed)
+            return means
+        ratios = np.ones_like(before)
+        _divided(self.places(names, above), sums, before, (noisy.values, variances), dispersed, ratios=ratios)
+        return _multiplied(means, ratios, self.places(self.levels[level], names))
 
     def restored(self, level: int, means: Floats, counts: Floats, exact: Floats | None = None) -> Floats:
         """The cells of a level, in proportion, with the counts of the next coarser one; in place.
@@ -280,9 +294,15 @@ class _Levels:
 
 
 def _divided(
-    parents: Ints, sums: Floats, means: Floats, told: tuple[Floats, Floats], dispersed: tuple[float, float]
-) -> Floats:
-    """What each child's mean is multiplied by, so that the children of each parent add up to its count.
+    parents: Ints,
+    sums: Floats,
+    means: Floats,
+    told: tuple[Floats, Floats],
+    dispersed: tuple[float, float],
+    *,
+    ratios: Floats | None = None,
+) -> None:
+    """Multiply each child's mean, in place, so that the children of each parent add up to its count.
 
     Subtree by subtree: what the division needs beside its result is as large as some subtrees, not as all.
 
@@ -292,8 +312,9 @@ def _divided(
         means: What is known of each child.
         told: Noisy counts of the children, and the variances of their noise.
         dispersed: See `dispersion`.
+        ratios: What is multiplied in place of the means, where these are needed as they are.
     """
-    ratios, (a, b) = np.zeros_like(means), dispersed
+    a, b = dispersed
     cores = usable_cores() if len(means) >= _MANY else 1
     for start, stop in pairwise([0, *subtrees(parents, len(sums), _SUBTREES).tolist()]):
         mine, (values, variances) = means[start:stop], (each[start:stop] for each in told)
@@ -304,8 +325,8 @@ def _divided(
             spread(first, last, *inside)
 
         in_slices(spreads, len(sums), cores)
-        np.divide(found, mine, out=ratios[start:stop], where=mine > 0.0)
-    return ratios
+        of = mine if ratios is None else ratios[start:stop]
+        of *= np.divide(found, mine, out=np.zeros_like(mine), where=mine > 0.0)
 
 
 def _scaled(cells: Floats, places: Ints, wanted: Floats) -> Floats:
@@ -324,15 +345,19 @@ def _multiplied(cells: Floats, ratios: Floats, places: Ints | None) -> Floats:
     return cells
 
 
-def _told(tree: _Levels, measurements: Sequence[Measurement]) -> list[list[tuple[Clique, _Counts]]]:
-    """For each level the tables that are fitted, with what was measured of them and sums of what was of finer ones."""
+def _told(tree: _Levels, measurements: Sequence[Measurement]) -> list[list[tuple[Clique, Callable[[], _Counts]]]]:
+    """For each level the tables that are fitted, with what was measured of them and sums of what was of finer ones.
+
+    These are summed up when they are asked for.
+    """
     known = dict[Clique, _Counts]()
     for measured in measurements:
         scope = measured.target.scope
         some = tree.possible if scope == tree.levels[-1] else np.ones(measured.target.size)
-        noisy = _Counts(np.asarray(some * measured.values), np.asarray(some * max(measured.std**2, _LEAST)))
+        values = measured.values if some.all() else np.asarray(some * measured.values)
+        noisy = _Counts(values, np.asarray(some * max(measured.std**2, _LEAST)))
         known[scope] = noisy.averaged(known.get(scope))
-    fitted = list[list[tuple[Clique, _Counts]]]()
+    fitted = list[list[tuple[Clique, Callable[[], _Counts]]]]()
     whole, sums = None, None
     for level in reversed(range(len(tree.levels))):
         names, new = tree.levels[level], tree.added(level)
@@ -340,17 +365,15 @@ def _told(tree: _Levels, measurements: Sequence[Measurement]) -> list[list[tuple
             whole = whole.summed(tree.up(level + 1), tree.size(names))
         whole = known[names].averaged(whole) if names in known else whole
         sums = known[new].averaged(sums) if new in known else sums
-        cells, mine = whole, list[tuple[Clique, _Counts]]()
+        cells, mine = whole, list[tuple[Clique, Callable[[], _Counts]]]()
         if whole is not None and sums is not None:
             cells = whole.with_sums(sums, tree.places(names, new))
         for below in tree.below(level):
-            told = cells
-            if cells is not None and below != names:
-                told = cells.summed(tree.places(names, below), tree.size(below))
             if below == new and sums is not None:
                 told = sums if whole is None else whole.summed(tree.places(names, new), tree.size(new)).averaged(sums)
-            if told is not None:
-                mine.append((below, told))
+                mine.append((below, partial(told.averaged, None)))
+            elif cells is not None:
+                mine.append((below, partial(tree.part, cells, names, below)))
         fitted.append(mine)
         above = tree.above(new, level)
         sums = sums.summed(tree.places(new, above), tree.size(above)) if above and sums is not None else None

@@ -53,7 +53,10 @@ def _change(neighbours: Neighbours) -> str:
 
 def _weighted(weight: Weight) -> str:
     """The weight of a record, in words."""
-    return f" counts as often as its weight says (the column {weight.column!r}), at most {weight.largest:,} times"
+    rounded = ", rounded to 1/1,024" * weight.fractional
+    return (
+        f" counts as often as its weight says (the column {weight.column!r}{rounded}), at most {weight.largest:,} times"
+    )
 
 
 def _relation(value: Neighbours | str) -> Neighbours:

@@ -68,11 +68,11 @@ def exact_units(targets: Sequence[Measurable], tables: Tables) -> list[Ints]:
         For each Ints, shape ``(target.size,)``: counts divided by ``step_of(target)``.
     """
     whole = [isinstance(target, _WHOLE) for target in targets]
-    counted = iter(answered([target for target, counts in zip(targets, whole, strict=True) if counts], tables))
+    counted = answered([target for target, counts in zip(targets, whole, strict=True) if counts], tables)[::-1]
     scopes = list({target.scope: None for target, counts in zip(targets, whole, strict=True) if not counts})
     seen = dict(zip(scopes, tables.marginals(scopes) if scopes else (), strict=True))  # in one pass
     return [
-        _whole_counts(next(counted)) if counts else _weighed(target, seen[target.scope])
+        _whole_counts(counted.pop()) if counts else _weighed(target, seen[target.scope])
         for target, counts in zip(targets, whole, strict=True)
     ]
 
@@ -88,7 +88,8 @@ def _weighed(target: Measurable, table: Floats) -> Ints:
 
 
 def _whole_counts(answers: Floats) -> Ints:
-    return np.rint(answers).astype(np.int64)
+    found = np.empty(answers.shape, dtype=np.int64)
+    return np.rint(answers, out=found, casting="unsafe")
 
 
 def _dot(units: Ints, counts: Ints) -> int:
@@ -98,7 +99,7 @@ def _dot(units: Ints, counts: Ints) -> int:
     return max(-_SATURATION, min(_SATURATION, total))
 
 
-def exact_answers(workload: Workload, tables: Tables) -> Floats:
+def exact_answers(workload: Workload, tables: Tables, grain: float = 1.0) -> Floats:
     """The exact answers of a workload in counts. Private: for the curator alone.
 
     How they are formed without rounding is a method of each family. They are moved into ``[-2^31, 2^31]``, which brings
@@ -107,26 +108,31 @@ def exact_answers(workload: Workload, tables: Tables) -> Floats:
     Args:
         workload: The workload; `check_exact` passed.
         tables: The private counts, whole numbers, ``check_mass`` passed.
+        grain: What they are whole numbers of, a power of two.
 
     Returns:
         Shape ``(n_queries,)``.
     """
     prepare(tables, workload)  # one pass for all families
     parts = [family.exact(answers, seen) for family, answers, seen in workload.parts(tables)]
-    exact = np.concatenate(parts)
+    exact = np.concatenate(parts) if len(parts) > 1 else parts.pop().copy()
+    exact *= grain
     return np.clip(exact, -LARGEST_MASS, LARGEST_MASS, out=exact)
 
 
-def check_exact(workload: Workload) -> None:
+def check_exact(workload: Workload, grain: float = 1.0) -> None:
     """Refuse a workload with a family that does not say how its answers are formed without rounding.
 
     Args:
         workload: The workload; nothing is read.
+        grain: What counts are whole numbers of.
 
     Raises:
-        QueryError: It holds one.
+        QueryError: It holds one; or one that takes fractions, of counts that are fractions.
     """
     for family in workload.families:
+        if family.step * grain < 2.0**-LATTICE_BITS:
+            raise QueryError(f"{family.spec!r} takes fractions, and so do weights", remedy="round the weights")
         check_step(family.step)
         if family.step < 1.0 and type(family).exact is Family.exact:
             raise QueryError(
@@ -161,7 +167,7 @@ def prepare(tables: Tables, workload: Workload) -> None:
         tables.prepare(workload)
 
 
-def check_mass(total: int) -> None:
+def check_mass(total: float) -> None:
     """Refuse tables so large that answers would not be exact.
 
     Whether it refuses depends on the number of records, at a size of two billion.

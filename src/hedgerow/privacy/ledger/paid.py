@@ -134,6 +134,9 @@ class PaidNoise:
         for (mechanism, scale, _), parts in alike.items():
             each = [values[place][inside] for place, inside in parts]
             draw = self.__source.laplace if mechanism == LAPLACE else self.__source.gaussian
+            if len(each) == 1 and len(each[0]) == len(values[parts[0][0]]):  # a table that may be large
+                answers[parts[0][0]] = draw(each[0], scale)
+                continue
             noisy = np.split(draw(np.concatenate(each), scale), np.cumsum([len(units) for units in each])[:-1])
             for (place, inside), found in zip(parts, noisy, strict=True):
                 answers[place][inside] = found

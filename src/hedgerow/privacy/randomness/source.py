@@ -228,8 +228,9 @@ class SeededNoise:
     def laplace(self, values: Ints, scale: float) -> Ints:
         """See `NoiseSource.laplace`: the difference of two geometric numbers."""
         success = -math.expm1(-1.0 / scale)
-        first, second = self._generator.geometric(success, size=(2, len(values)))
-        return _saturated_sum(values, first - second)
+        noise, second = self._generator.geometric(success, size=(2, len(values)))
+        noise -= second
+        return _saturated_sum(values, noise)
 
     def gaussian(self, values: Ints, sigma: float) -> Ints:
         """See `NoiseSource.gaussian`: rejection from Laplace noise (Canonne, Kamath, Steinke 2020, algorithm 3)."""
@@ -272,7 +273,12 @@ class SeededNoise:
 
 
 def _saturated_sum(values: Ints, noise: Ints) -> Ints:
-    """The sum, clipped to what 64-bit integers hold."""
-    rough = values.astype(np.float64) + noise.astype(np.float64)
-    with np.errstate(over="ignore"):
-        return np.where(np.abs(rough) < _LARGEST, values + noise, np.clip(rough, -_LARGEST, _LARGEST).astype(np.int64))
+    """The sum, clipped to what 64-bit integers hold; some at a time."""
+    found = np.empty_like(values)
+    for start in range(0, len(values), _VALUES_AT_ONCE):
+        some, drawn = values[start : start + _VALUES_AT_ONCE], noise[start : start + _VALUES_AT_ONCE]
+        rough = some.astype(np.float64) + drawn.astype(np.float64)
+        with np.errstate(over="ignore"):
+            clipped = np.clip(rough, -_LARGEST, _LARGEST).astype(np.int64)
+            found[start : start + _VALUES_AT_ONCE] = np.where(np.abs(rough) < _LARGEST, some + drawn, clipped)
+    return found

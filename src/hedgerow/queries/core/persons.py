@@ -10,6 +10,10 @@ MOST_OF_ONE = 2**20
 """A person may not count more often than this: the noise is proportional to it."""
 
 
+GRAIN = 2.0**-10
+"""Fractional weights are rounded to multiples of this, on which counts, noise and errors are exact."""
+
+
 @dataclass(frozen=True)
 class Weight:
     """The column that says how often a record counts.
@@ -17,6 +21,7 @@ class Weight:
     Attributes:
         column: Name of the column; the domain does not have it.
         largest: The largest weight: a record with a larger one counts as often as this.
+        fractional: Whether weights may be fractions, each of which is rounded to a multiple of `GRAIN`.
 
     Example:
         >>> Weight("PWGTP", 200).text
@@ -27,6 +32,7 @@ class Weight:
 
     column: str
     largest: int
+    fractional: bool = False
 
     def __post_init__(self) -> None:
         """Check name and number.
@@ -49,12 +55,18 @@ class Weight:
     @property
     def text(self) -> str:
         """The weights in words."""
-        return f"of weight ({self.column}) up to {self.largest}"
+        return f"of weight ({self.column}) up to {self.largest}{f' in 1/{1 / GRAIN:.0f}' * self.fractional}"
 
     @property
     def capped(self) -> str:
         """What a number is about that rests on them."""
-        return f"of the weights ({self.column}) capped at {self.largest}"
+        rounded = f", in parts of 1/{1 / GRAIN:,.0f}" * self.fractional
+        return f"of the weights ({self.column}) capped at {self.largest}{rounded}"
+
+    @property
+    def grain(self) -> float:
+        """What counts are whole multiples of: 1, or `GRAIN` where weights are fractions."""
+        return GRAIN if self.fractional else 1.0
 
 
 @dataclass(frozen=True)
@@ -136,7 +148,12 @@ def _is_bound(most: object) -> bool:
 
 
 def persons_of(
-    person: str | None, at_most: int | None, weight: str | None = None, largest_weight: int | None = None
+    person: str | None,
+    at_most: int | None,
+    weight: str | None = None,
+    largest_weight: int | None = None,
+    *,
+    fractional: bool = False,
 ) -> Persons | None:
     """The persons that options name in pairs; None if none is given.
 
@@ -145,6 +162,7 @@ def persons_of(
         at_most: Maximum records counted per person.
         weight: Column that says how often a record counts.
         largest_weight: The largest weight; a record with a larger one counts as often as this.
+        fractional: Whether weights may be fractions.
 
     Raises:
         ConfigError: One of a pair is given without the other, or a number is not a whole number from 1.
@@ -163,7 +181,9 @@ def persons_of(
         {"weight": weight, "largest_weight": largest_weight},
         "name the column that says how often a record counts, and the largest weight: noise is proportional to it",
     )
-    weighing = None if weight is None or largest_weight is None else Weight(weight, largest_weight)
+    if fractional and weight is None:
+        raise ConfigError("fractional weights, and no column of weights", remedy="name it, and the largest weight")
+    weighing = None if weight is None or largest_weight is None else Weight(weight, largest_weight, fractional)
     if person is None:
         return None if weighing is None else Persons(None, 1, weighing)
     return Persons(person, at_most, weighing)

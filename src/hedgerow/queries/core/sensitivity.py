@@ -40,7 +40,9 @@ class Relation(StrEnum):
 
 
 _OF_PERSONS = re.compile(r"([a-z-]+)(?: of persons \((.+?)\)(?:, at most ([0-9]{1,7}) records?)?)?", re.DOTALL)
-_OF_WEIGHT = re.compile(r"(.+?)(?:, each| of records) of weight \(([^()]+)\) up to ([0-9]{1,7})", re.DOTALL)
+_OF_WEIGHT = re.compile(
+    r"(.+?)(?:, each| of records) of weight \(([^()]+)\) up to ([0-9]{1,7})( in 1/1024)?", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class Neighbours:
         change, column, most = matched.groups()
         neighbours = _OF_RECORDS[Relation(change)]
         try:
-            weight = None if weighted is None else Weight(weighted[2], int(weighted[3]))
+            weight = None if weighted is None else Weight(weighted[2], int(weighted[3]), weighted[4] is not None)
             if column is not None:
                 neighbours = neighbours.between(Persons(column, None if most is None else int(most), weight))
             elif weight is not None:
@@ -123,6 +125,11 @@ class Neighbours:
             ConfigError: It is not known, because the relation is between whole tables.
         """
         return 1 if self.persons is None else self.persons.records
+
+    @property
+    def grain(self) -> float:
+        """What counts of records are whole multiples of: 1, or less where weights are fractions."""
+        return 1.0 if self.persons is None or self.persons.weight is None else self.persons.weight.grain
 
     @property
     def step(self) -> Relation:

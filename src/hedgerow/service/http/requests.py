@@ -95,15 +95,17 @@ class PersonsRequest(ApiRequest):
         person: Column that says who a record belongs to, where persons have several: the guarantee is then about a
             person with all records. It is no column of the domain, and what it holds is not told.
         at_most: Maximum records counted per person; noise is proportional to it.
-        weight: Column that says how often a record counts, in whole numbers. It is no column of the domain, and what it
+        weight: Column that says how often a record counts. It is no column of the domain, and what it
             holds is not told.
         largest_weight: A record with a larger weight counts as often as this; noise is proportional to it.
+        fractional_weights: Whether weights may be fractions: each is rounded to a multiple of 1/1,024.
     """
 
     person: Line | None = None
     at_most: Annotated[int, Field(ge=1, le=MOST_OF_ONE)] | None = None
     weight: Line | None = None
     largest_weight: Annotated[int, Field(ge=1, le=MOST_OF_ONE)] | None = None
+    fractional_weights: bool = False
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
