@@ -833,3 +833,20 @@ def test_columns_of_one_name_may_be_numbered(tmp_path: Path) -> None:
     assert "--format '{header: false, skip: 1}'" in str(caught.value.remedy)
     text = draft_domain(str(tmp_path / "t.csv"), file_format={"header": False, "skip": 1})
     assert '"c1": {"min": 0, "max": 40}' in text
+
+
+@pytest.mark.parametrize(
+    ("numbers", "codes", "missing"),
+    [
+        (np.arange(0, 90_000, 100), [-1], "-1"),
+        (np.arange(1_000, 90_000, 100), [-1, -2, -8], ["-1", "-2", "-8"]),
+        (np.arange(0, 40), [-1, -2, -3], None),  # as of temperatures
+        (np.arange(-4_000, 90_000, 100), [-1], None),
+    ],
+)
+def test_small_negative_codes_beside_large_numbers_stand_for_no_answer(
+    numbers: Any, codes: list[int], missing: list[str] | None
+) -> None:
+    cells = np.concatenate([np.repeat(numbers, 3), np.repeat(codes, 40)])
+    entry = entries_of(pa.table({"income": cells}))["income"]
+    assert entry.get("missing") == missing

@@ -22,6 +22,9 @@ _TIMED = re.compile(
     r"|(?:^|_)(?i:ts|at)$|(?i:time)$"
 )
 _NO_ANSWER = re.compile(r"(?:-(?:[789]|9+[789]?|7+|8+)|9+[789]|7{2,}|8{2,})(?:\.0+)?")
+_SMALL_CODE = re.compile(r"-[1-6](?:\.0+)?")
+_LARGE = 1_000
+"""Beside numbers of this size one from -6 to -1 is no number, where all others are above 0."""
 _FAR_APART = 1.5
 """Numbers in place of an answer are so many times as large as the largest answer."""
 _FIRST_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
@@ -134,7 +137,12 @@ def _apart(summary: Summary) -> list[str]:
         ['-9']
     """
     held = {text: float(text) for text, count in (summary.counts or {}).items() if count >= _RARE and is_number(text)}
-    codes = {text: number for text, number in held.items() if _NO_ANSWER.fullmatch(text)}
+    large = summary.high >= _LARGE
+    codes = {
+        text: number
+        for text, number in held.items()
+        if _NO_ANSWER.fullmatch(text) or (large and _SMALL_CODE.fullmatch(text))
+    }
     others = [float(text) for text in summary.counts or () if text not in codes and is_number(text)]
     if not others or min(others) < 0:
         return []
