@@ -15,7 +15,10 @@ from hedgerow.domain import Attribute, Categorical, Clique, Domain, Ordered, end
 from hedgerow.domain.conditions import did_you_mean
 from hedgerow.errors import QueryError, require
 
-_EXAMPLE = "write an outcome, a tilde and the columns that explain it: income ~ age + sex + C(race)"
+_EXAMPLE = (
+    "write an outcome, a tilde and the columns that explain it: income ~ age + sex + C(race); names that are no words "
+    "stand in backquotes"
+)
 _MOST_GROUPS = 512
 """Groups by the labels of several columns by which sums of numbers are asked for, at most."""
 
