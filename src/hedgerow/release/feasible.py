@@ -48,7 +48,7 @@ _MOST_CLASSES = 4_096
 _LARGEST = 1 << 20
 """Cells of the largest question with weights, and codes of the largest attribute."""
 _MOST_FRAMES = 16
-"""Sets of classes of which is kept what tables allow."""
+"""Sets of classes of which is kept what tables allow, and risks for each."""
 _SECONDS = 2.0
 """Time that the solver may take for each end."""
 _ROUNDING = 1e-9
@@ -180,12 +180,16 @@ class Frame:
 
     def _above(self, risk: float) -> tuple[Any, Floats]:
         """Rows of sums of the possible unknowns that are at most limits, in shares of the largest number of records."""
-        if risk not in self._rows:
+        found = self._rows.get(risk)
+        if found is None:
             sums, low, high = self._constraints(risk)
             below, beyond = low > 0.0, high <= self.most  # counts meet the other bounds
             above = sparse.vstack([sums[beyond], -sums[below]]).tocsr()[:, self._possible]
-            self._rows[risk] = above, np.concatenate([high[beyond], -low[below]]) / self.most
-        return self._rows[risk]
+            found = above, np.concatenate([high[beyond], -low[below]]) / self.most
+            if len(self._rows) >= _MOST_FRAMES:
+                self._rows.clear()
+            self._rows[risk] = found
+        return found
 
     @cached_property
     def _rows(self) -> dict[float, tuple[Any, Floats]]:
