@@ -6,7 +6,7 @@ answered in a second, and how long the requests took. Clients are threads of ano
 
 from __future__ import annotations
 
-import http.client
+import asyncio
 import itertools
 import json
 import os
@@ -32,6 +32,7 @@ from hedgerow.service.demo import COLUMNS, FILE, registration
 SECONDS = 1.5
 """Of each measurement."""
 MANY = 64
+CROWDS = (64, 500, 2000)
 BATCH = 100
 CLOSE = OnlinePMW(updates=50, threshold=0.9, queries=10_000_000)
 FAR = OnlinePMW(updates=500, threshold=1e-6, queries=10_000_000, step="residual")
@@ -62,10 +63,30 @@ def _rows_of(name: str, server: Server) -> Iterator[Row]:
             found = measured(server, ("POST", path, _bodies(questions, size)), clients)
             batch = "" if size == 1 else f", {size} in a request"
             yield _row(f"{name}: {kind}{batch}, {_many(clients)}", found, health[clients], size)
+    for clients in CROWDS:
+        yield from _crowd(name, server, clients)
     with _correcting(server):
         sent = ("POST", "/v1/datasets/far/queries", _bodies(itertools.repeat("sex = 'Male'"), 1))
         found = measured(server, sent, MANY)
     yield _row(f"{name}: cached while others' are corrected, {_many(MANY)}", found, health[MANY], 1)
+
+
+def _crowd(name: str, server: Server, clients: int) -> Iterator[Row]:
+    """Requests a second of many clients, beside those of an application that says hello, one after the other."""
+    sent = ("POST", "/v1/datasets/close/queries")
+    hello = [measured(server.others[0], ("POST", "/", itertools.repeat("{}")), clients)]
+    for kind, questions in (("cached", itertools.repeat("sex = 'Male'")), ("new, close", conditions(clients))):
+        found = measured(server, (*sent, _bodies(questions, 1)), clients)
+        hello.append(measured(server.others[0], ("POST", "/", itertools.repeat("{}")), clients))
+        longest = max((*found.times, *found.refused))
+        rate = (hello[-2].per_second + hello[-1].per_second) / 2
+        note = (
+            f"{found.per_second / rate:.2f} of the hello's {rate:,.0f} answers a second; p50 "
+            f"{1000 * found.quantile(0.5):,.0f} ms, p99 {1000 * found.quantile(0.99):,.0f} ms, "
+            f"longest {longest:.2f} s; "
+            f"{len(found.refused):,} of {len(found.times) + len(found.refused):,} told to come again"
+        )
+        yield Row(f"{name}: {kind}, {clients:,} clients", found.cpu_seconds, hello[-1].cpu_seconds, note)
 
 
 @contextmanager
@@ -76,7 +97,7 @@ def _correcting(server: Server) -> Iterator[None]:
 
     def ask() -> None:
         while not done.is_set():
-            _load(server, asked, 1, SECONDS / 4)
+            asyncio.run(_load(server, asked, 1, SECONDS / 4))
 
     asking = threading.Thread(target=ask)
     asking.start()
@@ -108,11 +129,13 @@ class Server:
         port: Where it listens.
         token: Of a custodian.
         pid: Its process.
+        others: An application of the same framework that says hello, in a process of its own.
     """
 
     port: int
     token: str
     pid: int
+    others: tuple[Server, ...] = ()
 
     def cpu(self) -> float:
         """CPU seconds so far."""
@@ -125,12 +148,14 @@ class Load:
     """What some seconds of requests were like.
 
     Attributes:
-        times: Seconds that each request took, sorted.
+        times: Seconds that each request took that was answered, sorted.
+        refused: The same of those that were told to come again.
         per_second: Requests that were answered in a second.
         cpu_seconds: Of the server, for one request.
     """
 
     times: Sequence[float]
+    refused: Sequence[float]
     per_second: float
     cpu_seconds: float
 
@@ -141,41 +166,44 @@ class Load:
 
 def measured(server: Server, sent: tuple[str, str, Iterator[str]], clients: int) -> Load:
     """Requests one after the other from each of some clients; those of the first moments do not count."""
-    _load(server, sent, clients, SECONDS / 4)
+    asyncio.run(_load(server, sent, clients, SECONDS / 4))
     begun, cpu = time.monotonic(), server.cpu()
-    times = _load(server, sent, clients, SECONDS)
+    answered, refused = asyncio.run(_load(server, sent, clients, SECONDS))
     used, passed = server.cpu() - cpu, time.monotonic() - begun
-    return Load(sorted(times), len(times) / passed, max(used, 1e-9) / len(times))
+    told = (sorted(answered), sorted(refused))
+    return Load(*told, len(answered) / passed, max(used, 1e-9) / max(1, len(answered)))
 
 
-def _load(server: Server, sent: tuple[str, str, Iterator[str]], clients: int, seconds: float) -> list[float]:
-    end, taking, times = time.monotonic() + seconds, threading.Lock(), list[float]()
-    method, path, bodies = sent
-    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
-    failures: list[str] = []
+async def _load(
+    server: Server, sent: tuple[str, str, Iterator[str]], clients: int, seconds: float
+) -> tuple[list[float], list[float]]:
+    """Seconds that requests took: those that were answered, and those that were told to come again, which wait."""
+    end = time.monotonic() + seconds
+    answered: list[float] = []
+    refused: list[float] = []
 
-    def ask() -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=600.0)
+    async def ask() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         while time.monotonic() < end:
-            with taking:
-                body = next(bodies)
             begun = time.perf_counter()
-            connection.request(method, path, body or None, headers)
-            reply = connection.getresponse()
-            told = reply.read()
-            times.append(time.perf_counter() - begun)
-            if reply.status != 200:
-                failures.append(told.decode())
-        connection.close()
+            writer.write(_request(server, *sent[:2], next(sent[2])))
+            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            body = await reader.readexactly(int(head.partition(b"content-length:")[2].partition(b"\r")[0]))
+            status = int(head.split(b" ", 2)[1])
+            (answered if status == 200 else refused).append(time.perf_counter() - begun)
+            if status == 503:
+                await asyncio.sleep(float(head.partition(b"retry-after:")[2].partition(b"\r")[0] or 1))
+            elif status != 200:
+                raise RuntimeError(body.decode())
+        writer.close()
 
-    threads = [threading.Thread(target=ask) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise RuntimeError(failures[0])
-    return times
+    await asyncio.gather(*(ask() for _ in range(clients)))
+    return answered, refused
+
+
+def _request(server: Server, method: str, path: str, body: str) -> bytes:
+    head = f"{method} {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {server.token}\r\n"
+    return f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
 
 
 def _bodies(questions: Iterator[str], size: int) -> Iterator[str]:
@@ -218,20 +246,41 @@ def running(name: str) -> Iterator[Server]:
 
             (folder / "server").mkdir(mode=0o711)
             address = stack.enter_context(postgresql_server(folder / "server"))
-        command = [sys.executable, "-m", "benchmarks.service", address, str(folder)]
-        process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
-        stack.callback(process.terminate)
-        port, token = process.stdout.readline().split() if process.stdout else ("", "")
-        yield Server(int(port), token, process.pid)
+        yield replace(_started(stack, address, str(folder)), others=(_started(stack),))
+
+
+def _started(stack: ExitStack, *words: str) -> Server:
+    command = [sys.executable, "-m", "benchmarks.service", *words]
+    process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+    stack.callback(process.terminate)
+    port, token = process.stdout.readline().split() if process.stdout else ("", "")
+    return Server(int(port), token, process.pid)
+
+
+def hello() -> None:
+    """Say hello to whoever sends JSON, with the same framework, until the process is ended."""
+    import uvicorn
+    from fastapi import FastAPI
+
+    from hedgerow.service.running import listen
+
+    app = FastAPI()
+
+    @app.post("/")
+    async def said(body: dict[str, Any]) -> dict[str, str]:
+        return {"hello": "world"}
+
+    listening = listen("127.0.0.1", 0)
+    sys.stdout.write(f"{listening.getsockname()[1]} none\n")
+    sys.stdout.flush()
+    uvicorn.Server(uvicorn.Config(app, access_log=False, log_level="error")).run(sockets=[listening])
 
 
 def main(address: str, folder: Path) -> None:
     """Serve Adult under two configurations until the process is ended; tells port and token."""
-    import uvicorn
-
     from hedgerow.service.demo import demo
     from hedgerow.service.http import ConnectionLimits, create_app, new_token
-    from hedgerow.service.running import configured, listen
+    from hedgerow.service.running import listen, run
     from hedgerow.service.sessions import SessionWorkers
     from hedgerow.service.settings import Settings
     from hedgerow.service.store import Store
@@ -247,10 +296,13 @@ def main(address: str, folder: Path) -> None:
         workers.register(replace(registration(), name=name, budget=budget, config=config.parameters()), by=ada)
     app = create_app(workers, store, Settings(folder, requests_per_minute=None))
     listening = listen("127.0.0.1", 0)
-    sys.stdout.write(f"{listening.getsockname()[1]} {made.text}\n")
-    sys.stdout.flush()
-    uvicorn.Server(configured(app, ConnectionLimits.of(), log_level="error")).run(sockets=[listening])
+
+    def started() -> None:
+        sys.stdout.write(f"{listening.getsockname()[1]} {made.text}\n")
+        sys.stdout.flush()
+
+    run(app, listening, ConnectionLimits.of(), started=started, quiet=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(sys.argv[1], Path(sys.argv[2])) if sys.argv[1:] else hello()

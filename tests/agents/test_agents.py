@@ -106,6 +106,19 @@ def test_a_price_is_told_before_anything_is_spent(server: Server) -> None:
     with_client(asking(server, questions=50, corrections=20), run)
 
 
+def test_what_is_known_already_is_free(server: Server) -> None:
+    async def run(client: Client) -> None:
+        before = (await told(client, "budget_left", data_set="people"))["data"]
+        for sql in (GROUPED, "SELECT COUNT(*) FROM people WHERE age = 3 AND sex = 'F'"):
+            found = await told(client, "ask", data_set="people", sql=sql, free=True)
+            assert (found["paid"]["corrections"], found["paid"]["cost"]) == (0, 0.0)
+            assert found["left"] == {"questions": 1, "corrections": 1}
+        assert found["data"]["rows"][0][1:] == [None, None]  # nobody asked it
+        assert (await told(client, "budget_left", data_set="people"))["data"] == before
+
+    with_client(asking(server, questions=1, corrections=1), run)
+
+
 def test_what_others_typed_is_data(server: Server) -> None:
     async def run(client: Client) -> None:
         listed = await told(client, "list_data_sets")
@@ -191,7 +204,7 @@ class Counted:
         rows = 5_000 if sql == "large" else 1
         return Price(rows=rows, questions=3, corrections=3, cost=0.3, unit="epsilon")
 
-    def select(self, name: str, sql: str, confidence: float) -> AnswerTable:
+    def select(self, name: str, sql: str, confidence: float, *, free: bool) -> AnswerTable:
         if sql == "fails":
             raise NotAllowedError("the share is used up")
         with self._lock:

@@ -73,6 +73,16 @@ def test_what_is_there(ada: Client, people: RemoteDataSet) -> None:
     assert people.spending()["spent"] == told["spent"]
 
 
+def test_what_is_free_counts_for_nothing(people: RemoteDataSet) -> None:
+    before = people.summary()["mine"]
+    for found in (
+        people.group_by("sex", where="age = 2", free=True),
+        people.select("SELECT COUNT(*) FROM people", free=True),
+    ):
+        assert found.charged == 0.0
+    assert people.summary()["mine"] == before
+
+
 def test_questions_have_the_answers_of_the_api(server: Server, people: RemoteDataSet) -> None:
     answer = people.ask("sex = 'F' and age < 5")
     again = server.call("POST", "datasets/people/queries", {"queries": [{"where": "sex = 'F' and age < 5"}]})

@@ -49,8 +49,8 @@ class Source(Protocol):
     def price(self, name: str, sql: str) -> Price:
         """The most that a statement can cost; nothing is asked. A release counts no questions."""
 
-    def select(self, name: str, sql: str, confidence: float) -> AnswerTable | Selected:
-        """The answer of a statement."""
+    def select(self, name: str, sql: str, confidence: float, *, free: bool) -> AnswerTable | Selected:
+        """The answer of a statement; if it is to be free, from what is known alone."""
 
 
 class ServerSource:
@@ -83,9 +83,9 @@ class ServerSource:
         """See `Source`."""
         return self._client[name].price(sql)
 
-    def select(self, name: str, sql: str, confidence: float) -> AnswerTable:
+    def select(self, name: str, sql: str, confidence: float, *, free: bool) -> AnswerTable:
         """See `Source`."""
-        return self._client[name].select(sql, confidence=confidence)
+        return self._client[name].select(sql, confidence=confidence, free=free)
 
 
 class ReleaseSource:
@@ -131,7 +131,7 @@ class ReleaseSource:
         check_selection(selection)
         return Price(rows=selection.groups.size, questions=0, corrections=0, cost=0.0, unit=release.budget.unit)
 
-    def select(self, name: str, sql: str, confidence: float) -> Selected:
+    def select(self, name: str, sql: str, confidence: float, *, free: bool) -> Selected:
         """See `Source`; one at a time, because a release keeps tables of its model."""
         release = self._release(name)
         with self._alone:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server.auth.provider import TokenVerifier
@@ -201,11 +201,19 @@ class _Tools:
                 "GROUP BY, from the data set.",
             ),
         ],
+        *,
         corrections: Annotated[
             int, Field(ge=0, description="The most corrections that you accept to pay for. 0: only what is free.")
         ] = 0,
         confidence: Annotated[float, Field(gt=0.0, le=0.999999, description="Confidence of each interval.")] = 0.95,
         dry_run: Annotated[bool, Field(description="Tell the price, and ask nothing.")] = False,
+        free: Annotated[
+            bool,
+            Field(
+                description="Answer from what is known: by answers that were given, with their intervals, else by the "
+                "model without any. Asks nothing of the data and counts as no question."
+            ),
+        ] = False,
     ) -> CallToolResult:
         """Ask a statement: a table, each number with the ends of its interval, and what the intervals cover.
 
@@ -221,15 +229,17 @@ class _Tools:
                 f"the table has {price.rows:,} rows, and an agent may ask for {MOST_ROWS:,}",
                 remedy="group by fewer or coarser columns",
             )
+        if free:
+            price = replace(price, questions=0, corrections=0, cost=0.0)
         if price.corrections > corrections:
             raise NotAllowedError(
                 f"the price is {price}; you accept {corrections:,} corrections, and nothing was asked",
                 remedy=f"decide whether it is worth that, and ask again with corrections={price.corrections}",
             )
         conversation.hold(price)
-        found = tables.select(data_set, sql, confidence)
-        paid = found.sources.get("data", 0)
-        conversation.give_back(price, questions=sum(found.sources.values()), corrections=paid)
+        found = tables.select(data_set, sql, confidence, free=free)
+        paid = 0 if free else found.sources.get("data", 0)
+        conversation.give_back(price, questions=0 if free else sum(found.sources.values()), corrections=paid)
         told |= {"paid": {"corrections": paid, "cost": found.charged, "unit": price.unit}}
         data = {"columns": found.columns, "rows": found.rows, "answered_by": dict(found.sources)}
         return _told(

@@ -253,18 +253,20 @@ class RemoteDataSet:
             answers += map(ServerAnswer.of, told)
         return ServerAnswers(answers)
 
-    def select(self, sql: str, *, confidence: float = 0.95) -> AnswerTable:
+    def select(self, sql: str, *, confidence: float = 0.95, free: bool = False) -> AnswerTable:
         """Answer a statement: counts by groups, sums, means, medians and quantiles.
 
         Args:
             sql: A statement, as ``"SELECT sex, COUNT(*), AVG(age) FROM adult GROUP BY sex"``. All counts of its groups
                 are one question.
             confidence: Confidence of each interval.
+            free: Whether to answer from what is known alone: by answers that were given, with their intervals, else by
+                the hypothesis without any. Nothing is asked of the data, and nothing counts.
 
         Raises:
             InvalidRequestError, NotAllowedError, RateError, UnreachableError: As `ask`.
         """
-        asked = {"sql": sql, "confidence": confidence}
+        asked = {"sql": sql, "confidence": confidence, "free": free}
         return AnswerTable.of(self._sending.post(self._path("tables"), asked, key=_key()))
 
     def price(self, sql: str) -> Price:
@@ -278,13 +280,14 @@ class RemoteDataSet:
         """
         return Price.of(self._sending.post(self._path("price"), {"sql": sql}, key=_key())["price"])
 
-    def group_by(self, *attributes: str, where: str = "", confidence: float = 0.95) -> AnswerTable:
+    def group_by(self, *attributes: str, where: str = "", confidence: float = 0.95, free: bool = False) -> AnswerTable:
         """Counts of all combinations of values of some attributes, as one question.
 
         Args:
             attributes: Names of attributes or of levels.
             where: A condition on other attributes.
             confidence: Confidence of all intervals together.
+            free: As `select`.
 
         Raises:
             ConfigError: No attribute is named.
@@ -292,7 +295,7 @@ class RemoteDataSet:
         """
         if not attributes:
             raise ConfigError("no attribute to group by", remedy="name one, or ask for a count")
-        asked = {"group_by": attributes, "where": where, "confidence": confidence}
+        asked = {"group_by": attributes, "where": where, "confidence": confidence, "free": free}
         return AnswerTable.of(self._sending.post(self._path("tables"), asked, key=_key()))
 
     def marginal(self, *attributes: str) -> Floats:

@@ -22,7 +22,15 @@ from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, ConflictError, NotThereError
 from hedgerow.privacy import ApproxDP
-from hedgerow.service.http import BACKLOG, DEFAULT_DAYS, ConnectionLimits, Connections, GuardedProtocol, new_token
+from hedgerow.service.http import (
+    BACKLOG,
+    DEFAULT_DAYS,
+    QUEUE,
+    ConnectionLimits,
+    Connections,
+    GuardedProtocol,
+    new_token,
+)
 from hedgerow.service.sessions import made_up
 from hedgerow.service.store import Person, Role, Store
 
@@ -282,6 +290,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(QUEUE)  # the event loop queues as many as it accepts at once
         if self.started:
             self._tell()
 

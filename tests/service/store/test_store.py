@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,6 +44,25 @@ def test_what_is_written_is_there_when_the_store_is_opened_again(store: Store, a
     again.rehearse()
     assert everything(again) == before
     again.close()
+
+
+def test_threads_that_wait_for_a_stamp_are_told_by_one_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store.open(tmp_path / "store.db")
+    database: Any = store._database
+    before, read, read_at = store.stamp(), database._watch.read, []
+    monkeypatch.setattr(database._watch, "read", lambda statement: read_at.append(time.monotonic()) or read(statement))
+    with ThreadPoolExecutor(8) as pool:
+        with database._watching:
+            waiting = [pool.submit(store.stamp) for _ in range(8)]
+            time.sleep(0.3)
+            store.add_person("new", "analyst", by=None)  # after they came, and before they are told
+        told = {each.result() for each in waiting}
+    assert len(read_at) == 1
+    assert len(told) == 1
+    assert before not in told
+    assert store.stamp() in told
+    assert len(read_at) == 2
+    store.close()
 
 
 def test_stamps_change_with_every_commit_whoever_makes_it(store: Store, address: str) -> None:

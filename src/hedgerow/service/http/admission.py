@@ -193,6 +193,8 @@ class Service:
             NotSignedInError: There is no valid token.
             RateError: The token is used too often, or too many wrong ones come from the address.
         """
+        if (known := self.signed_in(header)) is not None:  # by now: others waited here with the same token
+            return known
         try:
             caller = self.verifier.caller(bearer(header), before_work=lambda: self.rates.check_failures(address))
         except WrongTokenError:

@@ -18,7 +18,9 @@ from hedgerow.errors import ConfigError
 from hedgerow.service.settings import check_count
 
 BACKLOG = 64
-"""Connections that the machine queues: so many may be accepted before any of them is counted."""
+"""Connections that are accepted at once: so many before any of them is counted."""
+QUEUE = 4096
+"""Connections that the machine queues beside them; of more than it queues, clients try again after whole seconds."""
 _OWN_FILES = 200
 """Descriptors that are left to the store, tables, uploads, and what is accepted and not counted yet."""
 _MOST = 10_000

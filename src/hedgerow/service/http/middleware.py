@@ -123,6 +123,10 @@ class Rates:
         return max(1.0, math.ceil(self._limiter.get_window_stats(item, *names).reset_time - time.time()))
 
 
+_FIRST_PACE = 0.004
+"""Seconds for a request, until some were answered: a new question's."""
+
+
 class Pace:
     """The pace of the requests that are answered, and the time that one more is expected to take (Little's law).
 
@@ -136,10 +140,10 @@ class Pace:
     """
 
     def __init__(self, longest: float) -> None:
-        """Know of none."""
+        """Guess until some were answered."""
         self._longest = longest
         self._inside = 0
-        self._each = 0.0
+        self._each = _FIRST_PACE
 
     def wait(self) -> float:
         """Seconds that one more request would take, if they are too many; else 0, also where only a few are inside."""
