@@ -54,7 +54,7 @@ from hedgerow.release import ReplicateEstimate, Replicates, Target, select_from
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 RECORDS = 8_000
-EPSILONS = (0.5, 1.0, 3.0)
+EPSILONS = (0.3, 0.5, 1.0, 3.0)
 NORMAL = 1.959964
 PARTS = ("held", "widths")
 TARGETS: tuple[Target, Target] = ("population", "file")

@@ -215,6 +215,47 @@ def test_products_of_positions_move_by_at_most_their_sensitivity(relation: Neigh
     assert PRODUCTS.sums(histogram).tolist() == [2**20 * float(halves @ histogram @ halves)]
 
 
+THREE = Domain([IntegerRange("x", 0, 2), IntegerRange("y", 5, 6), Categorical("g", ("a", "b"))])
+REGRESSION = "regression: y ~ x + g"
+
+
+def regressions_lose_at_most_their_charge(relation: Neighbours) -> None:
+    """Moments by labels and products of numbers, from one curator: by the norm of each, and by all transcripts."""
+    targets = PositionTargets.of(THREE, PureDP(1.0, relation.unfiltered), REGRESSION)
+    cells = targets.counted
+    assert cells is not None
+    texts = [target.text for target in targets]
+    assert sorted(texts) == ["moments of x * g", "moments of y * g", "products of x * y"]
+
+    def run(source: DenseCounts, noise: NoiseSource) -> float:
+        curator = Curator(source, PureDP(1.0, relation.unfiltered), noise=noise)
+        targets.measure(curator)
+        return curator.ledger.spent
+
+    def summed(target: Positions, table: DenseCounts) -> Ints:
+        others = tuple(axis for axis, name in enumerate(cells.names) if name not in target.scope)
+        return target.sums(table.histogram.sum(axis=others))
+
+    full = np.array([2, 0, 0, 1, 0, 0, 3, 0, 0, 1, 0, 0])
+    for counts in [*histograms(cells.size, 1), full]:
+        table = DenseCounts(cells, counts, relation.persons)
+        table.filtered = relation is Neighbours.REPLACE_FILTERED
+        transcript, spent = record(run, table, 0), run(table, SeededNoise(0))
+        before = [summed(target, table) for target in targets]
+        for neighbour in neighbours_of(table, relation):
+            neighbour.filtered = table.filtered
+            for target, sums in zip(targets, before, strict=True):
+                moved = (summed(target, neighbour) - sums) / 2**20
+                assert np.abs(moved).sum() <= target.sensitivity(relation).l1 + 1e-12
+                assert np.linalg.norm(moved) <= target.sensitivity(relation).l2 + 1e-12
+            assert abs(privacy_loss(run, table, neighbour, transcript)) <= spent + 1e-9
+
+
+@pytest.mark.parametrize("relation", RELATIONS[:3], ids=str)
+def test_regressions_lose_at_most_their_charge(relation: Neighbours) -> None:
+    regressions_lose_at_most_their_charge(relation)
+
+
 def products_between_eighths(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Positions, "bounds", property(lambda self: (-0.125, 0.125)))
 
@@ -253,6 +294,16 @@ MUTANTS = (
         "positions under replace charged as under add-remove",
         half_of_a_replaced_record,
         lambda: transcripts_lose_at_most_their_charge(Neighbours.REPLACE),
+    ),
+    Mutant(
+        "sums of a regression under replace charged as under add-remove",
+        half_of_a_replaced_record,
+        lambda: regressions_lose_at_most_their_charge(Neighbours.REPLACE),
+    ),
+    Mutant(
+        "products of a regression from -1/4 to 1/4 charged as eighths under replace",
+        products_between_eighths,
+        lambda: regressions_lose_at_most_their_charge(Neighbours.REPLACE),
     ),
     Mutant(
         "m forgotten for positions",

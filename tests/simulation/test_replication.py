@@ -565,6 +565,35 @@ def what_a_function_needs_is_seen_by_leaving_columns_out() -> None:
     assert (found.traced.tables, bool(np.isnan(found.low))) == ((("a", "c", "d"),), True)
 
 
+def summed_by_visits(epsilon: float) -> tuple[Replicates, np.ndarray, np.ndarray]:
+    """Replicates of twelve numbers of visits by two places, the noisy table, and that of the weighted records."""
+    domain = Domain([IntegerRange("visits", 0, 11), IntegerRange("place", 0, 1)])
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, 2, 6000)
+    visits = np.minimum(rng.poisson(1.5 + place), 11)
+    release = MWEM().run(
+        Table(domain, [visits, place]), Workload.marginals(domain, 2), PureDP(epsilon), noise=SeededNoise(0)
+    )
+    (measured,) = (each for each in release.measurements if each.target.size == 24)
+    found = replicate(release, 3, seed=0)
+    held = np.zeros((12, 2))
+    np.add.at(held, tuple(found.records.codes.T), found.weight)
+    return found, measured.values.reshape(12, 2), held
+
+
+def records_have_the_noisy_sums_of_numbers() -> None:
+    """Inside the groups of a column the fit decides; noisy sums are unbiased, where they have little noise."""
+    numbers = np.arange(12) - 5.5
+    found, noisy, held = summed_by_visits(1.0)
+    rests = held.sum(axis=0) - noisy.sum(axis=0)
+    np.testing.assert_allclose(numbers @ held, numbers @ noisy, atol=0.002 * found.release.total + 6 * abs(rests).max())
+    drawn = np.zeros((12, 2))
+    np.add.at(drawn, tuple(found.records.codes.T), found.release.total / len(found.records))
+    assert abs(numbers @ (held - noisy)).max() < 0.5 * abs(numbers @ (drawn - noisy)).max()
+    noisiest, *_ = summed_by_visits(0.02)
+    assert not [scope for scope, number in noisiest._calibrated.factors if number]
+
+
 def _anything(patch: pytest.MonkeyPatch, name: str, value: object) -> None:
     patch.setattr(f"hedgerow.release.{name}", value)
 
@@ -601,6 +630,16 @@ MUTANTS = [
         "noise of finer cells counts for nothing",
         lambda patch: _anything(patch, "tracing.MOST_NOISE_MEASURED", 1e9),
         noise_of_finer_cells_counts_unless_records_have_the_one_table,
+    ),
+    Mutant(
+        "records are weighed by counts alone",
+        lambda patch: _anything(patch, "calibration.Coarse.tilts", lambda self, measurements: {}),
+        records_have_the_noisy_sums_of_numbers,
+    ),
+    Mutant(
+        "records are weighed by sums with any noise",
+        lambda patch: _anything(patch, "calibration._MOST_NOISE", 1e9),
+        records_have_the_noisy_sums_of_numbers,
     ),
 ]
 

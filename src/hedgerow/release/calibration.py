@@ -5,19 +5,21 @@ from its records is biased, and replicates of the fit do not show it, for the hy
 smooth. Noisy tables are unbiased. Their sums over many cells have little noise, so records are weighed until they have
 those: each variable in a few groups of about as many records, each pair of variables that was measured in the table of
 their groups (calibration; J.-C. Deville and C.-E. Saerndal, "Calibration Estimators in Survey Sampling", JASA 87, 1992,
-by raking). All of it is a function of noisy values.
+by raking). Inside the groups of a number the fit decides, and pulls its mean; so records are tilted until they have the
+noisy sums of its numbers too, over all records and in each group of another variable. All of it is a function of noisy
+values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique, Domain, possible_cells
+from hedgerow.domain import Attribute, Clique, Domain, Ordered, ends_of, possible_cells
 from hedgerow.models import Codes, cells_of
 from hedgerow.queries import Marginal, Measurement
 from hedgerow.release.release import Release
@@ -27,18 +29,63 @@ _GROUPS = 4
 _LARGEST = 1 << 16
 """Codes of the largest attribute that has groups though it was not measured."""
 _SWEEPS = 4
+_MOST_NOISE = 1.0
+"""Variance of a noisy sum of numbers, beside that of a sample of as many records, up to which it is met."""
 _TINY = 1e-300
+_STEEPEST = 0.1, 10.0
+"""Least and largest factor of one tilt."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tilt:
+    """Sums of the numbers of a variable that records are to have, got inside its groups, whose counts stay.
+
+    Attributes:
+        sums: The sums over the records in each group of another variable, or over all records.
+        numbers: The number of each code; 0 of one that has none.
+        groups: The group of each code.
+
+    Example:
+        >>> tilt = Tilt(np.array([0.5]), np.array([-0.5, 0.0, 0.5]), np.array([0, 0, 0]))
+        >>> tilt.step(np.array([4.0, 4.0, 4.0])).tolist()
+        [0.875, 1.0, 1.125]
+    """
+
+    sums: Floats
+    numbers: Floats
+    groups: Ints
+
+    def __len__(self) -> int:
+        """The number of cells: codes times groups of the other variable."""
+        return len(self.numbers) * len(self.sums)
+
+    def step(self, held: Floats) -> Floats:
+        """The factors of the cells by which records get the sums, ``1 + d (number - mean of the group)``.
+
+        Args:
+            held: What records weigh in each cell.
+        """
+        table = held.reshape(len(self.numbers), len(self.sums))
+        counts, sums = np.zeros((2, int(self.groups.max()) + 1, len(self.sums)))
+        np.add.at(counts, self.groups, table)
+        np.add.at(sums, self.groups, self.numbers[:, None] * table)
+        means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0.0)
+        apart = self.numbers[:, None] - means[self.groups]
+        spread = (table * apart**2).sum(axis=0)
+        missing = self.sums - sums.sum(axis=0)
+        slope = np.divide(missing, spread, out=np.zeros_like(spread), where=spread > _TINY)
+        return np.asarray(np.clip(1.0 + slope * apart, *_STEEPEST)).reshape(-1)
 
 
 def raked(
-    weights: Floats, places: Sequence[Ints], wanted: Sequence[Floats], total: float, sweeps: int
+    weights: Floats, places: Sequence[Ints], wanted: Sequence[Floats | Tilt], total: float, sweeps: int
 ) -> tuple[Floats, list[Floats]]:
     """Weights that have some tables, in turn (W. E. Deming and F. F. Stephan, Annals of Mathematical Statistics, 1940).
 
     Args:
         weights: Weights of records, shape ``(n,)``.
         places: The cell of each record in each table.
-        wanted: Each table, flat; negative counts count as 0. Cells without a record are passed over.
+        wanted: Each table, flat; negative counts count as 0. Cells without a record are passed over. Or a tilt.
         total: The sum of all weights.
         sweeps: Number of times that each table is taken.
 
@@ -51,14 +98,21 @@ def raked(
         ([6.0, 1.0, 1.0], [6.0, 1.0])
     """
     factors = [np.ones(len(table)) for table in wanted]
-    positive = [np.maximum(table, 0.0) for table in wanted]
+    positive = [each if isinstance(each, Tilt) else np.maximum(each, 0.0) for each in wanted]
     for _ in range(sweeps):
         for place, table, factor in zip(places, positive, factors, strict=True):
-            held = np.bincount(place, weights, len(table))
-            step = np.divide(table * (total / table.sum()), held, out=np.ones(len(held)), where=held > 0.0)
+            held = np.bincount(place, weights, len(table)).astype(np.float64, copy=False)
+            if isinstance(table, Tilt):
+                step = table.step(held)
+            else:
+                step = np.divide(table * (total / table.sum()), held, out=np.ones(len(held)), where=held > 0.0)
             np.multiply(factor, step, out=factor)
             weights = weights * step[place]
     return weights * (total / weights.sum()), factors
+
+
+Margin = tuple[Clique, str]
+"""A table of groups of some variables; with a name that variable by its codes, of which there is a tilt."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +122,8 @@ class Coarse:
     Attributes:
         domain: The domain.
         groups: The group of each code of each variable.
+        numbers: The numbers of those of which groups hold several, in spans, with a mean of 0 over the codes.
+        spreads: The sums of their squares over the records of the hypothesis, about the mean.
 
     Example:
         >>> import hedgerow
@@ -78,19 +134,31 @@ class Coarse:
         >>> coarse = Coarse.of(release)
         >>> coarse.groups["a"].tolist(), coarse.tables(release.measurements, 900.0)["a", "b"].shape
         ([0, 1, 1, 2, 3, 3], (4, 4))
+        >>> {margin: len(tilt) for margin, tilt in coarse.tilts(release.measurements).items()}
+        {(('a',), 'a'): 6, (('b',), 'b'): 6, (('a', 'b'), 'a'): 24, (('a', 'b'), 'b'): 24}
     """
 
     domain: Domain
     groups: dict[str, Ints]
+    numbers: dict[str, Floats]
+    spreads: dict[str, float]
 
     @classmethod
     def of(cls, release: Release) -> Coarse:
         """The groups of variables by the counts of the hypothesis."""
+        domain = release.domain
         measured = (name for each in _whole(release.measurements) for name in each.target.scope)
-        small = (attribute.name for attribute in release.domain if attribute.size <= _LARGEST)
+        small = (attribute.name for attribute in domain if attribute.size <= _LARGEST)
         names = dict.fromkeys([*measured, *small])
-        tables = release.model.marginals([(name,) for name in names])
-        return cls(release.domain, {name: _grouped(table) for name, table in zip(names, tables, strict=True)})
+        tables = dict(zip(names, release.model.marginals([(name,) for name in names]), strict=True))
+        groups = {name: _grouped(table) for name, table in tables.items()}
+        several = (name for name in names if groups[name].max() + 1 < len(groups[name]))
+        numbers = {name: each for name in several if (each := _numbered(domain[name])).any()}
+        spreads = {
+            name: float(tables[name] @ each**2 - (tables[name] @ each) ** 2 / tables[name].sum())
+            for name, each in numbers.items()
+        }
+        return cls(domain, groups, numbers, spreads)
 
     def tables(self, measurements: Sequence[Measurement], total: float) -> dict[Clique, Floats]:
         """Unbiased tables of groups, of all pairs of variables that were measured together, else of single ones.
@@ -103,6 +171,52 @@ class Coarse:
             total: Number of records, in counts.
         """
         sums, precisions = dict[Clique, Floats](), dict[Clique, float]()
+        for names, table, variance in self._pairs(measurements):
+            coarse = self._summed(table, names)
+            precision = coarse.size / (variance * table.size)
+            sums[names] = sums.get(names, 0.0) + precision * coarse
+            precisions[names] = precisions.get(names, 0.0) + precision
+        found = {names: table / precisions[names] for names, table in sums.items()}
+        kept = {names for names, table in found.items() if 1.0 / precisions[names] <= total / table.size}
+        return self._agreed({names: table for names, table in found.items() if names in kept}, precisions, total)
+
+    def tilts(self, measurements: Sequence[Measurement]) -> dict[Margin, Tilt]:
+        """Unbiased sums of numbers over all records, and in the groups of each other variable.
+
+        Those with more noise than a sample of as many records has are left out. One that was measured several times is
+        averaged by inverse variances, and so is the sum over all records.
+
+        Args:
+            measurements: Noisy answers; those of whole tables are used.
+        """
+        sums, precisions = dict[Margin, Floats](), dict[Margin, float]()
+        for names, table, variance in self._pairs(measurements):
+            for axis, name in enumerate(names):
+                if name not in self.numbers:
+                    continue
+                numbers, others = self.numbers[name], names[:axis] + names[axis + 1 :]
+                by_group = self._summed(np.tensordot(numbers, table, (0, axis)), others).reshape(-1)
+                precision = len(numbers) / (variance * float(numbers @ numbers) * table.size)  # of the whole sum
+                for scope, each in {(name,): by_group.sum(keepdims=True), names: by_group}.items():
+                    margin = scope, name
+                    sums[margin] = sums.get(margin, 0.0) + precision * each
+                    precisions[margin] = precisions.get(margin, 0.0) + precision
+        means = {margin: each / precisions[margin] for margin, each in sums.items()}
+        tilts = dict[Margin, Tilt]()
+        for margin in sorted(means, key=lambda margin: len(margin[0])):
+            scope, name = margin
+            if 1.0 / precisions[margin] <= _MOST_NOISE * self.spreads[name]:
+                codes = np.ones(1)
+                for other in {*scope} - {name}:
+                    codes = np.bincount(self.groups[other]).astype(np.float64)
+                moved = means[margin] + (means[(name,), name] - means[margin].sum()) * codes / codes.sum()
+                has_number = np.arange(len(self.numbers[name])) < self.domain[name].ordinary
+                groups = np.where(has_number, self.groups[name], self.groups[name].max() + 1)
+                tilts[margin] = Tilt(moved, self.numbers[name], groups)
+        return tilts
+
+    def _pairs(self, measurements: Sequence[Measurement]) -> Iterator[tuple[Clique, Floats, float]]:
+        """Measured tables of two variables or one, and the variance of a cell."""
         for measured in _whole(measurements):
             scope, shape = measured.target.scope, self.domain.shape_of(measured.target.scope)
             if not self.groups.keys() >= {*scope}:  # a whole run chose a level that the release did not
@@ -110,14 +224,9 @@ class Coarse:
             possible = possible_cells(self.domain, scope) if self.domain.constraints else None
             table = measured.values.reshape(shape) * (1.0 if possible is None else possible)
             for pair in combinations(range(len(scope)), min(2, len(scope))):
-                names = tuple(scope[axis] for axis in pair)
-                coarse = self._summed(table.sum(axis=tuple(set(range(len(scope))) - {*pair})), names)
-                precision = coarse.size / (measured.std**2 * table.size) if measured.std else 1e12
-                sums[names] = sums.get(names, 0.0) + precision * coarse
-                precisions[names] = precisions.get(names, 0.0) + precision
-        found = {names: table / precisions[names] for names, table in sums.items()}
-        kept = {names for names, table in found.items() if 1.0 / precisions[names] <= total / table.size}
-        return self._agreed({names: table for names, table in found.items() if names in kept}, precisions, total)
+                found = table.sum(axis=tuple(set(range(len(scope))) - {*pair}))
+                variance = max(measured.std**2, 1e-12) * table.size / found.size
+                yield tuple(scope[axis] for axis in pair), found, variance
 
     def _summed(self, table: Floats, names: Clique) -> Floats:
         for axis, name in enumerate(names):
@@ -150,25 +259,29 @@ class Coarse:
             agreed[names] = moved
         return agreed
 
-    def places(self, codes: Ints, scopes: Sequence[Clique]) -> list[Ints]:
+    def places(self, codes: Ints, margins: Sequence[Margin]) -> list[Ints]:
         """The cell of each record in tables of groups.
 
         Args:
             codes: Records, shape ``(n, len(domain))``.
-            scopes: The variables of each table.
+            margins: The variables of each table.
         """
-        names = list(dict.fromkeys(name for scope in scopes for name in scope))
+        names = list(dict.fromkeys(name for scope, _ in margins for name in scope))
         small: Codes = codes.astype(np.uint32)
         variables = dict(zip(names, cells_of(self.domain, small, [(name,) for name in names]), strict=True))
-        shapes = {name: int(self.groups[name].max()) + 1 for name in names}
         grouped = {name: self.groups[name][codes] for name, codes in variables.items()}
-        return [
-            np.ravel_multi_index([grouped[name] for name in scope], [shapes[name] for name in scope])
-            for scope in scopes
-        ]
 
-    def calibrated(self, codes: Ints, weights: Floats, release: Release) -> tuple[Floats, dict[Clique, Floats]]:
-        """Weights of records that have the tables of a release, and the factors of their cells.
+        def places(scope: Clique, number: str) -> Ints:
+            others = [name for name in scope if name != number]
+            of, shape = [grouped[name] for name in others], [int(self.groups[name].max()) + 1 for name in others]
+            if number:
+                of, shape = [variables[number], *of], [len(self.groups[number]), *shape]
+            return np.asarray(np.ravel_multi_index(of, shape))
+
+        return [places(*margin) for margin in margins]
+
+    def calibrated(self, codes: Ints, weights: Floats, release: Release) -> tuple[Floats, dict[Margin, Floats]]:
+        """Weights of records that have the tables and sums of a release, and the factors of their cells.
 
         Args:
             codes: Records, shape ``(n, len(domain))``.
@@ -176,11 +289,12 @@ class Coarse:
             release: A release with the measurements.
         """
         tables = self.tables(release.measurements, release.total)
-        wanted = [table.reshape(-1) for table in tables.values()]
-        found, factors = raked(weights, self.places(codes, list(tables)), wanted, release.total, _SWEEPS)
-        return found, dict(zip(tables, factors, strict=True))
+        wanted: dict[Margin, Floats | Tilt] = {(names, ""): table.reshape(-1) for names, table in tables.items()}
+        wanted |= self.tilts(release.measurements)
+        found, factors = raked(weights, self.places(codes, list(wanted)), [*wanted.values()], release.total, _SWEEPS)
+        return found, dict(zip(wanted, factors, strict=True))
 
-    def factor(self, codes: Ints, factors: Mapping[Clique, Floats]) -> Floats:
+    def factor(self, codes: Ints, factors: Mapping[Margin, Floats]) -> Floats:
         """The product of the factors of the cells of each record, shape ``(n,)``."""
         product = np.ones(len(codes))
         for place, factor in zip(self.places(codes, list(factors)), factors.values(), strict=True):
@@ -198,3 +312,12 @@ def _grouped(table: Floats) -> Ints:
         return np.arange(len(table))
     middles = (np.cumsum(table) - table / 2.0) / table.sum()
     return np.unique(np.minimum((_GROUPS * middles).astype(np.int64), _GROUPS - 1), return_inverse=True)[1].reshape(-1)
+
+
+def _numbered(attribute: Attribute) -> Floats:
+    """The numbers of codes in spans, with a mean of 0; 0 of codes that have none, and of labels."""
+    found = np.zeros(attribute.size)
+    if isinstance(attribute, Ordered):
+        middles = np.add(*ends_of(attribute)) / 2.0
+        found[: len(middles)] = (middles - middles.mean()) / max(float(np.ptp(middles)), _TINY)
+    return found

@@ -29,7 +29,7 @@ from hedgerow.engines import is_duckdb
 from hedgerow.errors import ConfigError
 from hedgerow.models import Codes, Empirical, HasPotentials, Potentials, cells_of
 from hedgerow.release.answer import check_confidence
-from hedgerow.release.calibration import Coarse, raked
+from hedgerow.release.calibration import Coarse, Margin, raked
 from hedgerow.release.content import StoredModel
 from hedgerow.release.records import Records
 from hedgerow.release.release import Release
@@ -316,7 +316,7 @@ class Replicates:
             scopes: The columns of each table.
             together: Whether one statistic follows from all of them, not one from each.
         """
-        return traced(self.release, scopes, weighed=() if together else self._calibrated.factors)
+        return traced(self.release, scopes, weighed=() if together else self._calibrated.weighed)
 
     def _read(self, records: Records, scopes: list[Clique] | None) -> pa.Table:
         """The columns of records that some variables tell; of none, and of all, every one."""
@@ -512,12 +512,17 @@ class _Calibrated:
     records: Records
     coarse: Coarse
     weight: Floats
-    factors: dict[Clique, Floats]
+    factors: dict[Margin, Floats]
 
     @classmethod
     def of(cls, release: Release, records: Records) -> _Calibrated:
         coarse, n = Coarse.of(release), len(records)
         return cls(release, records, coarse, *coarse.calibrated(records.codes, np.full(n, release.total / n), release))
+
+    @property
+    def weighed(self) -> list[Clique]:
+        """The tables of groups that records have."""
+        return [scope for scope, number in self.factors if not number]
 
     def of_replicate(self, codes: Ints, weights: Floats | None, run: Release) -> Floats:
         """Weights of records of a replicate, calibrated as those of the release are.
