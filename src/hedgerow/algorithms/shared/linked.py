@@ -24,7 +24,7 @@ from hedgerow.release import LinkedRelease, Release
 PARENTS_SHARE = 0.3
 """Share of the budget for the parents' table: their noise is smaller, and children need the rest."""
 
-SMALL_NOISE = 0.3
+SMALL_NOISE = 0.1
 """Expected noise in a table of three children in a row up to which it is measured unasked, as a share of children."""
 
 
@@ -148,7 +148,8 @@ def all_pairs(linked: Linked) -> Workload:
 def pairs_of_children(linked: Linked) -> Workload:
     """All pairs of columns of a child and its parent, but those of the parents alone, which are released with these.
 
-    A column of the second order has a table with itself in the two children before, too.
+    A column of the second order has one table with itself in the two children before, and no other with the first of
+    these: pairs would tell little of it, and their noise costs transitions more (theory.md section 15.3).
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
@@ -157,5 +158,7 @@ def pairs_of_children(linked: Linked) -> Workload:
         >>> pairs_of_children(linked).spec
         'marginals:a*b,children*b'
     """
-    pairs = [pair for pair in combinations(linked.joined.names, 2) if not {*pair} <= {*linked.counted.names}]
-    return Workload.marginals(linked.joined, cliques=[*pairs, *linked.runs_of_three])
+    parents, runs = {*linked.counted.names}, linked.runs_of_three
+    names = [name for name in linked.joined.names if name not in {three[0] for three in runs}]
+    pairs = [pair for pair in combinations(names, 2) if not {*pair} <= parents]
+    return Workload.marginals(linked.joined, cliques=[*pairs, *runs])
