@@ -105,7 +105,7 @@ class PersonsRequest(ApiRequest):
     at_most: Annotated[int, Field(ge=1, le=MOST_OF_ONE)] | None = None
     weight: Line | None = None
     largest_weight: Annotated[int, Field(ge=1, le=MOST_OF_ONE)] | None = None
-    fractional_weights: bool = False
+    fractional_weights: bool | None = None
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
