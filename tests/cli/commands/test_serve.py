@@ -559,6 +559,8 @@ def test_a_port_that_is_taken(place: Place, at_once: list[str]) -> None:
         (("--store-password-file", "x"), "needs the address of a PostgreSQL store"),
         (("--connections", "1000000000"), "connections do not fit"),
         (("--proxies", "*"), "'*' is not the address of a proxy"),
+        (("--peer-address", "10.0.0.5:8000"), "--peer-address is not an address"),
+        (("--peer-address", "http://10.0.0.5/v1"), "--peer-address is not an address"),
     ],
 )
 def test_what_cannot_be_served(place: Place, at_once: list[str], arguments: tuple[str, ...], message: str) -> None:
