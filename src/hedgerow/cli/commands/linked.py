@@ -45,7 +45,7 @@ class _Tables(Options, panel="Table"):
             parent are ordered. The columns of the child before are then known of each child (as 'previous.NAME', and
             the steps between as 'gap'), and synthetic children are drawn one after the other.
         second_order: Columns that may depend on the two children before (as 'previous.previous.NAME' too), separated by
-            commas, or 'none'. 'auto' takes those whose tables have little noise, unless --children-workload is given.
+            commas. 'auto' takes those whose tables have little noise, unless --children-workload is given.
         violations: Records that break a rule of the domain (a constraint, or the table of a derived column): refuse the
             table, or drop them one by one. The number dropped is private and never reported.
     """
@@ -58,7 +58,7 @@ class _Tables(Options, panel="Table"):
     children_domain: Annotated[Path, option(metavar="FILE")]
     number: Annotated[str, option(metavar="NAME")] = "children"
     order: Annotated[str | None, option(metavar="NAME")] = None
-    second_order: Annotated[str, option(metavar="NAMES")] = "auto"
+    second_order: Annotated[str, option(metavar="NAMES")] = "none"
     violations: options.Violations = options.Violations.REFUSE
     accept_draft: options.AcceptDraft = False
     show_values: options.ShowValues = False
@@ -251,7 +251,7 @@ def _tell(
     paths = output.say_files(files)
     output.say(f"drawn    {drawn[0]:,} synthetic parents with {drawn[1]:,} children")
     if second := [runs[-1] for runs in both.linked.runs_of_three]:
-        output.say(f"order    {', '.join(second)}: given the two children before; --second-order none has it otherwise")
+        output.say(f"order    {', '.join(second)}: given the two children before")
     left = registered.tell()
     stamp = both.parents.provenance.stamp
     output.tell(promise)
