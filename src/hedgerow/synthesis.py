@@ -197,18 +197,10 @@ def synthesize(
 
     chosen = None if columns is None else list(columns)
     options = ReadOptions(
-        count_column=count_column,
-        extra_columns="error" if chosen is None else "ignore",
-        coded=coded,
-        show_values=show_values,
-        where=where,
-        violations=violations,
-        person=person,
-        at_most=at_most,
-        weight=weight,
-        largest_weight=largest_weight,
-        fractional_weights=fractional_weights,
-    )
+        count_column=count_column, extra_columns="error" if chosen is None else "ignore", coded=coded,
+        show_values=show_values, where=where, violations=violations, person=person, at_most=at_most, weight=weight,
+        largest_weight=largest_weight, fractional_weights=fractional_weights,
+    )  # fmt: skip
     _check_number(records)
     promised = budget or budget_between(epsilon, delta, neighbours, options.persons)
     kind, data = _kind_of(data), _readable(data, where)
