@@ -678,7 +678,7 @@ def test_columns_that_follow_from_others_are_named() -> None:
     assert "# Seen" not in draft_domain(table.select(["town", "born"]), name="t")
 
 
-@pytest.mark.many(quick=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_many_values_at_once_are_seen_as_they_are_one_by_one(seed: int) -> None:
     """A batch of many distinct values is looked at as a whole, batches of few ones value by value."""

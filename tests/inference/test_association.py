@@ -79,6 +79,7 @@ def test_levels_are_tested_by_tables_of_attributes_and_of_levels() -> None:
         hedgerow.test(leveled(0, 0.0), level, "age")
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("workload", ["marginals:age*hours", "marginals:age.10*hours; marginals:age"])
 def test_means_differ_between_levels(workload: str) -> None:
     """From 40 years on two hours more; the groups are a level, and its table alone may have been measured."""

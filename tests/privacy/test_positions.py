@@ -103,6 +103,7 @@ def transcripts_lose_at_most_their_charge(relation: Neighbours, target: Position
             assert abs(privacy_loss(run, table, neighbour, transcript)) <= run(table, SeededNoise(0)) + 1e-9
 
 
+@pytest.mark.many(quick=3)
 @TARGETS
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
 def test_transcripts_lose_at_most_their_charge(relation: Neighbours, target: Positions) -> None:

@@ -82,6 +82,7 @@ def whole_run(algorithm: Any, budget: Any) -> Any:
     return run
 
 
+@pytest.mark.many(quick=6)
 @pytest.mark.parametrize("relation", [Neighbours.ADD_REMOVE, Neighbours.REPLACE], ids=lambda relation: relation.value)
 @pytest.mark.parametrize("delta", [None, 1e-6], ids=["pure", "zCDP"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: type(algorithm).__name__)

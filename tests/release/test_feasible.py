@@ -55,6 +55,7 @@ def test_two_tables_with_an_attribute_in_common_allow_what_frechet_says() -> Non
     assert low <= query.on(table)[0] <= high
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("kind", NoiseKind)
 @pytest.mark.parametrize(
     "condition", ["a = 1 and c = 2 and age < 35", "b in (1, 2) and age >= 60", "c = 0 and age = 99"]

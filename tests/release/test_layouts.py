@@ -279,6 +279,7 @@ def labelled(step: float, most: int) -> tuple[Domain, pa.Array]:
     return plain, pa.array([plain["x"].label(code) for code in range(plain["x"].size)])
 
 
+@pytest.mark.many(quick=8)
 @pytest.mark.parametrize("kind", ["int32", "float", "decimal128(12, 2)", "double"])
 @pytest.mark.parametrize("step", [1, 0.25, 0.01])
 @pytest.mark.parametrize("most", [1_000, 200_000, 33_000_000])

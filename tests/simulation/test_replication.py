@@ -511,6 +511,7 @@ def mean_pay(records: pa.Table, weights: np.ndarray) -> float:
     return float(np.average(records["pay"].to_numpy(), weights=weights))
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("files", [False, True])
 def test_errors_of_positions_inside_bins_are_part_of_a_replicate(files: bool) -> None:

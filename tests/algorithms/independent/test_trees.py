@@ -111,6 +111,7 @@ def test_what_fits_neither_form_is_refused_before_anything_is_spent() -> None:
     assert not IndependentNoise().plan(workload, PureDP(1.0), total=1024).fits
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize(
     ("config", "workload", "share"),
     [

@@ -26,6 +26,7 @@ TASKS = ("marginals:1", "marginals:2", "marginals:3", "parities:2", "prefixes:x0
 SMALL = (PureDP(1e-16), GDP(1e-16), ZCDP(1e-30), PureDP(1e-13), PureDP(1e-12), ZCDP(1e-16), GDP(1e-13))
 
 
+@pytest.mark.many(quick=8)
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("rounds", ["auto", "annealed", "adaptive", 1])
 def test_a_run_that_begins_is_not_refused_later(task: str, rounds: Rounds) -> None:

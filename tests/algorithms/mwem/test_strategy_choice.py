@@ -157,6 +157,7 @@ def test_what_nothing_can_hold_is_not_taken() -> None:
     assert choose_strategy(MWEM(), levels, ZCDP(0.1), 0.1, 1e5) is None
 
 
+@pytest.mark.slow
 def test_no_error_of_a_file_is_predicted_where_records_are_moved_towards_few_tables() -> None:
     """Records have all pairs of 60 columns, and not all triples: there errors of answers are compared."""
     wide = Domain(IntegerRange(f"x{place}", 0, 1) for place in range(60))

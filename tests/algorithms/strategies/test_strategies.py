@@ -124,6 +124,7 @@ def test_parts_err_at_most_as_much_as_is_said(name: str, budget: Budget) -> None
         assert (expected <= strategy.deviations**2 * (1.0 + 1e-3) + 1e-10 * expected.max()).all()
 
 
+@pytest.mark.many(quick=5)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_what_is_best_is_first_and_aims_are_reached(name: str) -> None:
     for budget in (ZCDP(0.02), PureDP(0.1)):

@@ -21,6 +21,7 @@ def measured(target: Measurable, values: list[float], sigma: float = 2.0) -> Mea
     return Measurement(target, np.array(values), NoiseKind.GAUSSIAN, sigma)
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("rule", [Sweeps(1), Sweeps(3, "sharp"), Proximal(growth=4.0, polish=3)], ids=str)
 @settings(max_examples=examples(60))
 @given(st.data(), st.booleans())

@@ -67,6 +67,7 @@ def test_averages_of_parities_and_tables_are_least_squares() -> None:
     np.testing.assert_allclose(flat(parts.tables(scopes, means)), expected, atol=1e-8)
 
 
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("domain", "scopes"), SCOPES)
 def test_the_nearest_tables_are_those_of_dense_projections(domain: Domain, scopes: list[Clique], seed: int) -> None:

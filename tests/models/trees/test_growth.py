@@ -162,6 +162,7 @@ def leveled(seed: int) -> tuple[Domain, list[Clique]]:
     return domain, [pair for pair in dict.fromkeys(pairs) if len(pair) == 2]
 
 
+@pytest.mark.many(quick=4)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("few", [0, 1 << 20])
 @pytest.mark.parametrize("exact", [-1, 1 << 30])
