@@ -36,7 +36,10 @@ SMALL_CELLS = 1 << 12
 """Domains of at most this many cells are histograms, whatever is measured."""
 
 LARGEST_DENSE = 1 << 26
-"""Larger domains are trees, whatever is measured: a pass over the cells would take a tenth of a second and more."""
+"""Larger domains are trees, whatever is measured: a pass over the cells would take a tenth of a second and more.
+
+Up to twice as large ones are histograms too where a table of all their cells is asked for: no tree has fewer.
+"""
 
 LARGEST_TREE = 1 << 22
 """Cells of the largest junction trees that a run may fill unless told otherwise."""
@@ -50,11 +53,12 @@ _KEPT = 8
 Hypothesis = Histogram | Markov | ValueClasses
 
 
-def may_be_dense(domain: Domain) -> bool:
+def may_be_dense(domain: Domain, scopes: Iterable[Clique] = ()) -> bool:
     """Whether a histogram of the domain is small enough to work with: then nothing that is measured is too large.
 
     Args:
         domain: The domain.
+        scopes: Variables of tables that are asked for.
 
     Example:
         >>> from hedgerow.domain import IntegerRange
@@ -63,7 +67,9 @@ def may_be_dense(domain: Domain) -> bool:
         >>> may_be_dense(Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30)))
         False
     """
-    return domain.size <= LARGEST_DENSE
+    if domain.size <= LARGEST_DENSE:
+        return True
+    return domain.size <= 2 * LARGEST_DENSE and any(domain.cells(scope) == domain.size for scope in scopes)
 
 
 def is_dense(domain: Domain, scopes: Iterable[Clique]) -> bool:
@@ -79,7 +85,8 @@ def is_dense(domain: Domain, scopes: Iterable[Clique]) -> bool:
         >>> is_dense(domain, [("a", "b"), ("b", "c")]), is_dense(domain, [domain.names])
         (False, True)
     """
-    return may_be_dense(domain) and cheaper_trees(domain, scopes) is None
+    scopes = list(scopes)
+    return may_be_dense(domain, scopes) and cheaper_trees(domain, scopes) is None
 
 
 def cheaper_trees(domain: Domain, scopes: Iterable[Clique]) -> JunctionTree | None:
@@ -98,8 +105,9 @@ def cheaper_trees(domain: Domain, scopes: Iterable[Clique]) -> JunctionTree | No
     """
     if domain.size <= SMALL_CELLS:
         return None
+    scopes = list(scopes)
     trees = trees_of(domain, scopes)
-    return None if may_be_dense(domain) and domain.size <= trees.cells else trees
+    return None if may_be_dense(domain, scopes) and domain.size <= trees.cells else trees
 
 
 def trees_of(domain: Domain, scopes: Iterable[Clique]) -> JunctionTree:

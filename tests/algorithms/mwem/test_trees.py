@@ -21,7 +21,7 @@ from hedgerow.algorithms import (
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError
-from hedgerow.models import Histogram, JunctionTree, Markov, Overlay, Sweeps, choice
+from hedgerow.models import Histogram, JunctionTree, Markov, Overlay, Sweeps, choice, hypothesis
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, PureDP, SeededNoise
 from hedgerow.queries import Conjunction, Neighbours, Workload
 from tests.algorithms.shared.whole_runs import losses
@@ -40,6 +40,17 @@ def no_domain_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every domain counts as too large for a histogram."""
     monkeypatch.setattr(choice, "SMALL_CELLS", 0)
     monkeypatch.setattr(choice, "LARGEST_DENSE", 0)
+
+
+@pytest.mark.parametrize(("largest", "dense"), [(48, True), (30, True), (23, False)])
+def test_a_table_of_all_cells_makes_domains_of_twice_the_limit_histograms(
+    largest: int, dense: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choice, "SMALL_CELLS", 0)
+    monkeypatch.setattr(choice, "LARGEST_DENSE", largest)
+    whole = [*PAIRS.scopes, DOMAIN.names]
+    assert isinstance(hypothesis(DOMAIN, 1.0, whole), Histogram) is dense
+    assert isinstance(hypothesis(DOMAIN, 1.0, PAIRS.scopes), Histogram) is (largest >= DOMAIN.size)
 
 
 def session_of(config: MWEM, workload: Workload, budget: Budget, seed: int = 0) -> MWEMRun:

@@ -112,7 +112,7 @@ class Limit:
     @property
     def binds(self) -> bool:
         """Whether anything can be too large: a histogram holds whatever is measured."""
-        return self.in_classes or not may_be_dense(self.workload.domain)
+        return self.in_classes or not may_be_dense(self.workload.domain, self.workload.scopes)
 
     @cached_property
     def in_classes(self) -> bool:
