@@ -77,7 +77,7 @@ def test_a_server_that_is_away_for_a_moment_signs_nobody_out(server: Server, ope
 
 def test_a_question_is_built_and_asked_with_the_keyboard_alone(server: Server, open_page: Callable[..., Page]) -> None:
     page = open_page()
-    page.wait_for_function("document.activeElement.tagName === 'INPUT'")  # the field is ready for the token
+    page.locator("input:focus").wait_for()  # the field is ready for the token
     page.keyboard.type(server.token)
     page.keyboard.press("Enter")
     page.wait_for_selector(".section h2")
