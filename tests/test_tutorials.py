@@ -348,6 +348,7 @@ def test_the_guides_about_who_counts(page: str, name: str, words: str, tmp_path:
         assert len(csv_of(tmp_path / "emergencies.csv")) == pytest.approx(kept, rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_guide_about_control_totals(tmp_path: Path) -> None:
     printed = follow(steps("guide/control-totals.md"), tmp_path)
     known = {(row["sex"], row["income"]): int(row["count"]) for row in csv_of(tmp_path / "sex_by_income.csv")}

@@ -373,6 +373,7 @@ def test_the_command_over_standard_input_and_output(release: Path) -> None:
     with_client(StdioServerParameters(command=command, args=arguments, env=dict(os.environ)), run)
 
 
+@pytest.mark.slow
 def test_the_command_over_http(server: Server) -> None:
     started = subprocess.Popen(program("mcp", "--server", server.url, "--http", 0, "--json"), stdout=subprocess.PIPE)
     try:

@@ -213,6 +213,7 @@ def test_errors_of_rates_follow_their_law() -> None:
     errors_follow_their_law("hours ~ age + sex + C(job)")
 
 
+@pytest.mark.slow
 def test_errors_of_interactions_follow_their_law() -> None:
     errors_follow_their_law(TOGETHER, draws=60, bias=0.5)
 

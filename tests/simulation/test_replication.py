@@ -102,6 +102,7 @@ def test_weights_follow_the_hypothesis_of_each_replicate() -> None:
         np.testing.assert_allclose(weights, run.total * ratios / ratios.sum(), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_records_of_tables_over_a_tree_are_raked() -> None:
     """No tree holds all pairs, so records have no probability in closed form."""
     domain = Domain(IntegerRange(f"x{number}", 0, 1) for number in range(40))
@@ -167,6 +168,7 @@ def test_a_fit_with_other_values_is_left_to_whole_runs_where_it_rests_on_more() 
         assert config.refitted(release, release.measurements, release.total) is None
 
 
+@pytest.mark.slow
 def test_errors_for_the_population_hold_those_of_sampling() -> None:
     """One share that was measured: its variance is that of noise, and p (1 - p) / n."""
     release = MWEM().run(table(), Workload.marginals(DOMAIN, 1), ZCDP(0.5), noise=SeededNoise(0))

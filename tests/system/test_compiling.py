@@ -72,6 +72,7 @@ def test_what_compiles_for_long_is_told_once() -> None:
     assert told("600.0") == []
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_not_compiled_again(tmp_path: Path) -> None:
     file = tmp_path / "kept.py"
     file.write_text(
@@ -155,6 +156,7 @@ def test_much_work_is_compiled_at_once_and_so_is_all_where_that_is_asked_for(mon
     assert by == 2 * ["machine code"]
 
 
+@pytest.mark.slow
 def test_what_an_earlier_process_compiled_is_used(tmp_path: Path) -> None:
     file = tmp_path / "kept.py"
     file.write_text(

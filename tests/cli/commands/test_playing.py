@@ -27,6 +27,7 @@ def test_programs_find_what_the_library_finds(place: Place) -> None:
     assert told == {**certificate, "rounds": found.rounds, **strategies}
 
 
+@pytest.mark.slow
 def test_people_see_the_value_and_the_heaviest_choices(place: Place) -> None:
     result = place.call("solve-game", written(place, "1,1\n" * 12 + "-1,-1\n"), "--rounds", "50")
     assert result.exit_code == 0

@@ -376,6 +376,7 @@ def test_plan_finds_the_budget_of_a_wanted_error(place: Place, release: Path) ->
     assert "target   mean error 0.02 of the records: the smallest rho" in text
 
 
+@pytest.mark.slow
 def test_plan_simulates_on_an_earlier_release_or_a_public_table(place: Place, release: Path) -> None:
     call = ("plan", "--domain", place / "people.yaml", "--total", 400, "--target-error", 0.1)
     for like in (release, place / "people.csv"):

@@ -111,6 +111,7 @@ def test_what_may_have_been_asked_since_is_closed(server: Server, here: Place) -
     assert "there is no anchor" in none.stderr
 
 
+@pytest.mark.slow
 def test_a_store_that_was_changed_is_found(server: Server, here: Place) -> None:
     called(here, "backup", here / "b.db", "--store", store_of(server))
     for number, change in enumerate(

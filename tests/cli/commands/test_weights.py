@@ -118,6 +118,7 @@ def test_a_weight_that_is_none_is_named_by_the_row(survey: Path) -> None:
     assert "column 'PWGTP', 1 row (first: 1001): a weight that is negative" in synth(*WEIGHT, code=1).stderr
 
 
+@pytest.mark.slow
 def test_a_session_remembers_its_weights(survey: Path) -> None:
     first = ("ask", "survey.csv", "--domain", "survey.yaml", "--session", "s.session", "--epsilon", "5")
     assert SENTENCE in " ".join(call(*first, *WEIGHT, "region = 'A'").stdout.split())

@@ -135,6 +135,7 @@ def test_no_more_blocks_are_held_than_there_are_cores(monkeypatch: pytest.Monkey
         assert drawn == taken + taken % 2
 
 
+@pytest.mark.slow
 @given(leveled_domains(), st.integers(0, 2**32 - 1))
 @settings(max_examples=examples(30), deadline=None)
 def test_no_record_breaks_a_rule_or_leaves_what_the_tree_knows_of_levels(domain: Domain, seed: int) -> None:

@@ -559,6 +559,7 @@ def test_a_part_out_of_range_is_noticed_on_every_core(three_cores: None) -> None
         close(everything(model), everything(dense), 1e-9)
 
 
+@pytest.mark.slow
 def test_a_thousand_binary_attributes() -> None:
     """Parities of a chain with distant partners; the answers approach what was measured."""
     domain, rng = domain_of(*[2] * 1000), np.random.default_rng(3)
