@@ -172,6 +172,13 @@ def test_a_level_groups_and_conditions_follow_it_down() -> None:
     assert [groups.cell(row).text for row in range(2)] == ["age = 17", "age between 18 and 24"]
 
 
+MIXED = domain_from_mapping(
+    {
+        "sex": ["F", "M"],
+        "born": {"min": "1990-01-01", "max": "1999-12-31"},
+        "age": {"min": 0, "max": 99},
+    }
+)
 VISITS = domain_from_mapping(
     {
         "came": {"min": "2020-01-01", "max": "2022-12-31", "bins": "month"},
@@ -206,3 +213,11 @@ def test_a_level_that_a_date_does_not_have_is_named() -> None:
     for text in ("YEAR(came) + 1 = 2", "MONTH(came) = 2", "EXTRACT(MONTH FROM came) = 2", "YEAR('came') = 2"):
         with pytest.raises(QueryError, match=r"not (supported|understood)"):
             parse_predicate(text, VISITS)
+
+
+def test_groups_are_named_by_their_places_too() -> None:
+    found = parse_select("SELECT COUNT(*), sex, YEAR(born), AVG(age) FROM t GROUP BY 3, 2", MIXED)
+    assert found.groups.names == ("born.year", "sex")
+    for place in ("0", "1", "4", "5", "1.5", "99999999999999999999"):
+        with pytest.raises(QueryError, match="the place of no column that is selected"):
+            parse_select(f"SELECT COUNT(*), sex, YEAR(born), AVG(age) FROM t GROUP BY {place}", MIXED)

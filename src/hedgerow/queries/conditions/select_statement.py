@@ -148,10 +148,10 @@ def parse_select(text: str, domain: Domain, table: str | None = None) -> Selecti
     """Read a statement.
 
     ``SELECT item, ... FROM table [WHERE condition] [GROUP BY column, ...] [;]`` is understood, in any case. An item is
-    a column of GROUP BY, ``COUNT(*)``, or ``SUM``, ``AVG``, ``VARIANCE``, ``STDDEV``, ``MEDIAN`` or
-    ``QUANTILE(x, share)`` of a numeric column, ``AVG(condition)`` for the share of records that meet it, or
-    ``CORR(x, y)`` or ``SUM(x) / SUM(y)`` of two columns, each with ``AS name`` if wanted; the condition
-    is read by `parse_predicate`.
+    a column of GROUP BY, which may name it by its place, ``COUNT(*)``, or ``SUM``, ``AVG``, ``VARIANCE``, ``STDDEV``,
+    ``MEDIAN`` or ``QUANTILE(x, share)`` of a numeric column, ``AVG(condition)`` for the share of records that meet it,
+    or ``CORR(x, y)`` or ``SUM(x) / SUM(y)`` of two columns, each with ``AS name`` if wanted; the condition is read by
+    `parse_predicate`.
 
     Args:
         text: The statement, at most ``MAX_LENGTH`` characters.
@@ -226,8 +226,11 @@ def _read(reader: StatementReader, domain: Domain) -> tuple[list[str], list[Aggr
     reader.expect("SELECT", "it does not begin with SELECT")
     listed: list[str] = []
     columns: list[Aggregate] = []
+    items: list[str] = []  # a column, or nothing for an aggregate
     while True:
+        before = len(listed)
         _take_item(reader, domain, listed, columns)
+        items.append(listed[-1] if len(listed) > before else "")
         if reader.kind() != "COMMA":
             break
         reader.take()
@@ -239,7 +242,7 @@ def _read(reader: StatementReader, domain: Domain) -> tuple[list[str], list[Aggr
         where = reader.take_until("GROUP BY").strip()
         if not where:
             raise QueryError("the statement is not understood: there is no condition after WHERE", remedy=reader.remedy)
-    return listed, columns, where, _take_groups(reader, domain)
+    return listed, columns, where, _take_groups(reader, domain, items)
 
 
 def _check_headings(names: Sequence[str], columns: Sequence[Aggregate]) -> None:
@@ -365,14 +368,25 @@ def _numeric(domain: Domain, name: str, function: str) -> str:
     return name
 
 
-def _take_groups(reader: StatementReader, domain: Domain) -> tuple[str, ...]:
+def _take_group(reader: StatementReader, domain: Domain, items: Sequence[str]) -> str:
+    """A column, by its name or by its place among what is selected."""
+    if reader.kind() != "NUMBER":
+        return _take_column(reader, domain)
+    place = reader.take()
+    found = items[int(place) - 1] if place.isdecimal() and 0 < int(place) <= len(items) else ""
+    if not found:
+        raise QueryError(f"GROUP BY {place} is the place of no column that is selected", remedy=reader.remedy)
+    return found
+
+
+def _take_groups(reader: StatementReader, domain: Domain, items: Sequence[str]) -> tuple[str, ...]:
     names: list[str] = []
     if reader.word() == "GROUP BY":
         reader.take()
-        names.append(_take_column(reader, domain))
+        names.append(_take_group(reader, domain, items))
         while reader.kind() == "COMMA":
             reader.take()
-            names.append(_take_column(reader, domain))
+            names.append(_take_group(reader, domain, items))
     if reader.kind():
         if reader.word() in _ABSENT:
             reader.refuse_word(reader.word())
