@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hedgerow import OnlinePMW, OnlineSession, SessionFile
-from hedgerow.algorithms import START, Transcript, step_since
+from hedgerow.algorithms import START, Known, Transcript, step_since
 from hedgerow.algorithms.online_pmw.session import MOST_GROUPS
 from hedgerow.audit import Severity, audit_files
 from hedgerow.data import Table
@@ -232,3 +233,13 @@ def test_a_peek_costs_nothing_and_tells_what_is_known() -> None:
     model = session.model.marginals([("a",)])[0]
     assert session.guess(Conjunction.where(DOMAIN, {"a": [1]})) == pytest.approx(model[1], abs=0.01)
     assert (session.spent, session.tested) == (spent, tested)
+
+
+def test_groups_with_fewer_than_no_records_have_intervals_as_wide_as_their_noise() -> None:
+    session = start("4c", PureDP(1.0), skewed(1_000), [True])
+    session.ask_groups(A)
+    known = Known(A, (-40.0, 300.0), None)
+    radius = session._basis.radius(known)(0.05)
+    _, low, high, _ = session._basis.answer(known, 0.95)
+    assert low[0] == 0.0
+    assert high[0] >= math.floor(0.9 * radius)

@@ -263,3 +263,16 @@ def test_a_token_names_its_data_sets_and_expires_after_30_days(scoped: Scoped) -
     assert scoped.make(scoped.carol, days=90).json()["datasets"] == ["survey"]
     told = scoped.call("GET", "audit", scoped.carol).json()["entries"][1]["details"]
     assert told == {"person": "ada", "datasets": None, "expires": made["expires"].split(".")[0] + "+00:00"}
+
+
+@pytest.mark.parametrize("hops", ["1", "2"])
+def test_a_request_that_says_it_was_sent_on_learns_of_no_hidden_name(scoped: Scoped, hops: str) -> None:
+    ada = scoped.here.token("anna", data_sets=("survey",))
+    asked = {"json": {"sql": "SELECT COUNT(*) FROM t"}, "headers": {"hedgerow-hops": hops}}
+    for token in (ada, scoped.sue):
+        hidden, unknown = (
+            scoped.call("POST", f"datasets/{name}/tables", token, **asked) for name in ("elsewhere", "nowhere")
+        )
+        assert hidden.status_code == unknown.status_code == 404
+        assert hidden.text.replace("elsewhere", "nowhere") == unknown.text
+    assert scoped.here.call("POST", "/v1/datasets/elsewhere/tables", "hgr_wrong", **asked).status_code == 401

@@ -242,7 +242,8 @@ class Basis:
         risk = check_confidence(confidence)
         kept = risk if total.public else (1.0 - TOTAL_SHARE) * risk
         radius, most = self.radius(known)(kept), math.floor(total.value + total.slack(TOTAL_SHARE * risk))
-        ends = known.values - radius, known.values + radius
+        possible = np.clip(known.values, 0.0, most)  # as within_possible has it: none is narrower for being impossible
+        ends = np.minimum(known.values, possible) - radius, np.maximum(known.values, possible) + radius
         ends = (np.ceil(ends[0]), np.floor(ends[1])) if total.whole else ends
         low = np.clip(ends[0], 0.0, most)
         high = np.clip(ends[1], low, most)

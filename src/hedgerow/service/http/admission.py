@@ -290,8 +290,9 @@ class GatedRoute(APIRoute):
             if not self.others:
                 check_parameters([name for name, _ in request.query_params.multi_items()], known)
             service, strict = await the_service(request), StrictRequest(request.scope, request.receive)
+            name = request.path_params.get("name", "") if self.who != "anyone" else ""
             try:
-                if self.who != "anyone" and hops(request) == MOST_HOPS and (name := request.path_params.get("name")):
+                if name and hops(request) == MOST_HOPS and (await the_caller(request)).token.reaches(name):
                     await anyio.to_thread.run_sync(service.workers.claim, name, self.path.startswith(_SERIES))
                 return await here(service, strict)
             except ElsewhereError as away:
@@ -300,8 +301,9 @@ class GatedRoute(APIRoute):
         async def here(service: Service, strict: StrictRequest) -> Response:
             async def made() -> Response:
                 if self.body_field is not None:
-                    if self.repeats:
-                        service.workers.check_here(strict.path_params["name"], self.path.startswith(_SERIES))
+                    name = strict.path_params["name"] if self.repeats else ""
+                    if name and (await the_caller(strict)).token.reaches(name):
+                        service.workers.check_here(name, self.path.startswith(_SERIES))
                     await strict.json()
                 return await handle(strict)
 

@@ -22,7 +22,6 @@ from hedgerow.errors import (
     ConflictError,
     DataError,
     HedgerowError,
-    NotThereError,
     QueryError,
     ServiceError,
     TableError,
@@ -277,16 +276,14 @@ class SessionWorkers:
             raise away
 
     def claim(self, name: str, is_series: bool) -> None:
-        """Work for a data set, or a series, from now on, unless another server does.
+        """Work for a data set, or a series, from now on, unless another server does; nothing where there is none.
 
         Raises:
-            NotThereError: There is none.
             ElsewhereError, StoreBusyError: Another one does.
         """
         units = {unit_of(each.registration) for each in self._store.data_sets()}
-        if (unit := self._unit(name, is_series)) not in units:
-            raise NotThereError("there is no such data set", remedy="see the list of data sets")
-        self._claim(unit)
+        if (unit := self._unit(name, is_series)) in units:
+            self._claim(unit)
 
     def warm(self) -> None:
         """Read the tables of all open data sets ahead of the first question, in the background."""
