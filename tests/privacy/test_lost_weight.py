@@ -19,8 +19,8 @@ from hedgerow.data import ReadOptions
 from hedgerow.domain import Categorical, Domain
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy import Curator, NoiseSource, PureDP, SeededNoise
-from hedgerow.queries import LostWeight, Neighbours, Sensitivity, Weight, persons_of
-from hedgerow.release import select_from, weights_of, weights_sentence
+from hedgerow.queries import LostWeight, Measurement, Neighbours, NoiseKind, Sensitivity, Weight, persons_of
+from hedgerow.release import Answer, LostShare, select_from, weights_of, weights_sentence
 from hedgerow.runs import lost_of
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.replay import privacy_loss, record
@@ -233,3 +233,13 @@ def test_the_weights_may_not_be_a_column_of_the_records_too() -> None:
     domain = Domain([*LOST.domain.attributes, Categorical("sex", ("F", "M"))])
     with pytest.raises(Exception, match="it is the column of weights"):
         read_table(PEOPLE, domain, weight="w", largest_weight=LARGEST)
+
+
+def test_noise_below_nothing_makes_the_interval_of_the_lost_share_no_narrower() -> None:
+    def share(lost: float) -> LostShare:
+        measured = Measurement(LostWeight(Weight("w", 9), 20), np.array([lost]), NoiseKind.GAUSSIAN, 10.0)
+        return LostShare.of(measured, lambda _: Answer(950.0, 940.0, 960.0, ""), known=False)
+
+    assert (share(-60.0).low, share(-60.0).high) == (share(0.0).low, share(0.0).high)
+    assert share(0.0).low == 0.0
+    assert share(0.0).high == pytest.approx(20.5 / 960.5, rel=0.1)

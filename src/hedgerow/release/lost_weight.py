@@ -67,7 +67,7 @@ class LostShare:
             lost = max(0.0, lost)
             return None if rest is None else min(1.0, lost / max(1.0, rest if known else lost + rest))
 
-        ends = share(lost - radius, rest.high), share(lost + radius, rest.low)
+        ends = share(lost - radius, rest.high), share(max(0.0, lost) + radius, rest.low)
         possible = measured.target.possible if isinstance(measured.target, LostWeight) else 0
         return cls(share(lost, rest.value) or 0.0, *ends, confidence, possible)
 
