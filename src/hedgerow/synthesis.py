@@ -470,4 +470,5 @@ def _assumptions(release: Release, given: Mapping[str, object]) -> tuple[str, ..
     if release.domain.draft:
         chosen.append("The domain is a draft that was read off the data, which the guarantee does not cover (domain=).")
     ignored = ignored_in_words(release.domain)
-    return (*chosen, *([ignored] if ignored else []))
+    reasons = " The comments of hedgerow.draft_domain(data) give the reasons." if release.domain.draft else ""
+    return (*chosen, *([ignored + reasons] if ignored else []))

@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, strategies as st
 
-from hedgerow import MWEM, PureDP, SeededNoise, Workload
+from hedgerow import MWEM, PureDP, SeededNoise, Workload, synthesize
 from hedgerow.data import COUNT_NAMES, Table, draft_domain, read_table
 from hedgerow.data.column_summary import Summary
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange, read_domain
-from hedgerow.errors import ColumnError, DataError, UnreadableTableError
+from hedgerow.errors import ColumnError, DataError, DomainError, UnreadableTableError
 from hedgerow.release import Records, Release
 from tests.privacy.mutants import Mutant, killed
 
@@ -657,6 +657,33 @@ def test_a_declared_order_of_labels_is_kept() -> None:
     assert entries_of(pd.DataFrame({"x": cells}))["x"]["values"] == levels
     unordered = pd.Categorical(["high", "low", "medium"] * 30, categories=levels)
     assert entries_of(pd.DataFrame({"x": unordered}))["x"]["values"] == sorted(levels)
+
+
+def test_intervals_periods_and_cells_of_several_types_of_a_data_frame_are_labels(tmp_path: Path) -> None:
+    ages = pd.Series([3.0, 12.0, 40.0, np.nan] * 50)
+    months = pd.period_range("2020-01", periods=4, freq="M")
+    frame = pd.DataFrame(
+        {
+            "cut": pd.cut(ages, [0, 10, 20, 50]),
+            "between": pd.cut(ages.fillna(3.0), [0, 10, 20, 50]).astype("interval[float64]"),
+            "month": pd.Series([*months] * 50, dtype="period[M]"),
+            "mixed": pd.Series(["x", 1, 2.5, "y"] * 50, dtype=object),
+        }
+    )
+    domain = drafted(tmp_path, frame)
+    labels = ["(0, 10]", "(10, 20]", "(20, 50]"]
+    assert domain["cut"] == Categorical("cut", tuple(labels), missing="?")
+    assert domain["between"].labels == tuple(each.replace("0,", "0.0,").replace("0]", "0.0]") for each in labels)
+    assert (domain["month"].labels[0], domain["month"].labels[-1]) == ("2020-01", "2020-04")
+    assert domain["mixed"].labels == ("1", "2.5", "x", "y")
+    codes = read_table(frame, domain).columns
+    assert [codes[domain.index(name)][:4].tolist() for name in ("cut", "mixed")] == [[0, 1, 2, 3], [2, 0, 1, 3]]
+
+
+def test_a_table_without_a_usable_column_is_told_so() -> None:
+    with pytest.raises(DomainError, match="at least one attribute") as caught:
+        synthesize(pd.DataFrame({"a": [1], "b": ["x"]}), accept_draft=True)
+    assert "comments" in caught.value.remedy
 
 
 def test_columns_that_follow_from_others_are_named() -> None:

@@ -132,6 +132,13 @@ def test_long_texts_stand_as_they_are(tmp_path: Path) -> None:
     assert (tmp_path / "r.csv").read_text() == "a,b\n" + "x" * 201 + ",v\ny,u\n"
 
 
+def test_truth_values_that_may_be_missing_are_booleans_of_pandas() -> None:
+    domain = Domain([Categorical("smokes", (False, True), missing="?"), Categorical("sex", (False, True))])
+    frame = Records([[0, 0], [1, 1], [2, 0]], domain, seed=1).to_pandas()
+    assert [str(kind) for kind in frame.dtypes] == ["boolean", "bool"]
+    assert frame["smokes"].isna().tolist() == [False, False, True]
+
+
 def test_pandas_and_polars() -> None:
     records = Records(CODES, DOMAIN, seed=1)
     frame = records.to_pandas()

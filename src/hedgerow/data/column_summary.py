@@ -118,10 +118,14 @@ class Summary:
         self.kind = type_name(kind)
         if pa.types.is_timestamp(kind) and kind.tz is not None:
             self.spellings.prefer_zone(kind.tz)
-        self.are_texts = self.kind in {"string", "large_string", "dictionary"}
+        self.are_texts = self.kind in {"string", "large_string", "dictionary"} or pa.types.is_union(kind)
 
     def add(self, column: Any) -> None:
-        """Take a batch in."""
+        """Take a batch in; cells of several types one type after the other."""
+        if pa.types.is_union(column.type):
+            for place in range(column.type.num_fields):
+                self.add(column.field(place))
+            return
         if pa.types.is_dictionary(column.type) and column.type.ordered:
             self.order |= {value_text(value): place for place, value in enumerate(column.dictionary.to_pylist())}
         if self.written is not None:

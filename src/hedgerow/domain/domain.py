@@ -162,7 +162,10 @@ class Domain:
         object.__setattr__(self, "constraints", says)
         object.__setattr__(self, "unleveled", tuple(name for name in self.names if name in bare))
         if not self.attributes:
-            raise DomainError("a domain needs at least one attribute", remedy="list the columns of the table")
+            raise DomainError(
+                "a domain needs at least one attribute",
+                remedy="list the columns of the table; the comments of a draft say why it left columns out",
+            )
         names = [*self.names, *(function.name for function in self.declared)]
         repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
         if repeated:

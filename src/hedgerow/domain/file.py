@@ -291,7 +291,7 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
         raise DomainError("it does not map attributes to their values", remedy="write 'name: [value, ...]' per column")
     entries: Mapping[str, Any] = mapping
     beside: Mapping[str, Any] = {}
-    nested = mapping.get("attributes")
+    nested = mapping.get("attributes") if mapping.get("attributes", "") is not None else {}  # of a draft of no column
     if isinstance(nested, Mapping) and not are_options(nested):
         entries, beside = nested, {key: value for key, value in mapping.items() if key != "attributes"}
         for key in beside:

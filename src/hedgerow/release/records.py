@@ -178,7 +178,7 @@ class Records(Tabular):
         return pa.Table.from_batches(self.batches(), schema=self.schema)
 
     def to_pandas(self) -> pd.DataFrame:
-        """All records as a pandas data frame; whole numbers that may be missing have the type Int64.
+        """All records as a pandas data frame; whole numbers and truth values that may be missing are Int64 and boolean.
 
         Dates are of the type datetime64, at midnight.
 
@@ -191,8 +191,9 @@ class Records(Tabular):
             raise MissingExtraError("pandas is not installed", remedy="pip install 'hedgerow[pandas]'") from error
         frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True, date_as_object=False)
         for field, attribute in zip(arrow_schema(self.domain), written(self.domain), strict=True):
-            if pa.types.is_integer(field.type) and attribute.size > attribute.ordinary:
-                nullable = str(field.type).replace("i", "I").replace("u", "U")
+            can_be_null = pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)
+            if can_be_null and attribute.size > attribute.ordinary:
+                nullable = str(field.type).replace("i", "I").replace("u", "U").replace("bool", "boolean")
                 frame[field.name] = frame[field.name].astype(nullable)  # type: ignore[call-overload]
         return frame
 

@@ -231,7 +231,7 @@ def _from_pandas(frame: Any) -> Reader:
         part = frame.iloc[start:stop, position[name]]
         try:
             if part.dtype != object:
-                found: Any = pa.Array.from_pandas(part)  # of several chunks where the data frame holds Arrow texts
+                found: Any = pa.Array.from_pandas(_spelled(part))  # of several chunks where it holds Arrow texts
                 return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
         except _MIXED:
             pass  # categories of several kinds
@@ -254,6 +254,17 @@ def _from_pandas(frame: Any) -> Reader:
         return {name: column(name, 0, 0).type for name in names}
 
     return Reader("the pandas DataFrame", names, batches, types=types)
+
+
+def _spelled(part: Any) -> Any:
+    """A part of a column with intervals and periods, as ``pandas.cut`` makes them, as texts; others as they are."""
+    categories = getattr(part.dtype, "categories", None)
+    if (part if categories is None else categories).dtype.kind != "O":
+        return part
+    kind = (part if categories is None else categories).dtype.name
+    if not kind.startswith(("interval", "period")):
+        return part
+    return part.astype("string") if categories is None else part.cat.rename_categories(str)
 
 
 def _from_parquet(path: Path) -> Reader:
