@@ -597,6 +597,24 @@ def records_have_the_noisy_sums_of_numbers() -> None:
     assert not [scope for scope, number in noisiest._calibrated.factors if number]
 
 
+def noise_is_added_to_what_records_have() -> None:
+    """Of a rare value the fit has more than the records are weighed to have: noise keeps its size beside these."""
+    domain = Domain(IntegerRange(name, 0, size) for name, size in (("rare", 1), ("x", 5), ("y", 5)))
+    rng = np.random.default_rng(0)
+    columns = [(rng.random(3000) < 0.1).astype(int), *rng.integers(0, 6, (2, 3000))]
+    release = MWEM().run(Table(domain, columns), Workload.marginals(domain, 2), PureDP(0.3), noise=SeededNoise(0))
+    (own,) = release.model.marginals([("rare",)])
+    found = replicate(release, 20, target="file", seed=1)
+    assert found.weights is not None
+    rare = found.records.codes[:, 0] == 1
+    held = found.weight[rare].sum()
+    assert held < 0.92 * own[1]
+    tables = [run.measurements[0].values.reshape(domain.shape).sum(axis=(1, 2)) - own for run in found.runs]
+    totals = [run.total - release.total for run in found.runs]  # the noise of both values is known to be this
+    noise = [table[1] - (table.sum() - total) / 2.0 for table, total in zip(tables, totals, strict=True)]
+    np.testing.assert_allclose(found.weights[rare].sum(axis=0), held + noise, atol=1.0)
+
+
 def _anything(patch: pytest.MonkeyPatch, name: str, value: object) -> None:
     patch.setattr(f"hedgerow.release.{name}", value)
 
@@ -643,6 +661,16 @@ MUTANTS = [
         "records are weighed by sums with any noise",
         lambda patch: _anything(patch, "calibration._MOST_NOISE", 1e9),
         records_have_the_noisy_sums_of_numbers,
+    ),
+    Mutant(
+        "replicates have the tables of their own fit",
+        lambda patch: _anything(patch, "calibration.Coarse.moved", lambda self, codes, weights, new, old: new),
+        noise_is_added_to_what_records_have,
+    ),
+    Mutant(
+        "replicates keep the tables of the records",
+        lambda patch: _anything(patch, "calibration.Coarse.moved", lambda self, codes, weights, new, old: old),
+        noise_is_added_to_what_records_have,
     ),
 ]
 

@@ -13,7 +13,7 @@ values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -280,18 +280,51 @@ class Coarse:
 
         return [places(*margin) for margin in margins]
 
-    def calibrated(self, codes: Ints, weights: Floats, release: Release) -> tuple[Floats, dict[Margin, Floats]]:
-        """Weights of records that have the tables and sums of a release, and the factors of their cells.
+    def wanted(self, measurements: Sequence[Measurement], total: float) -> dict[Margin, Floats | Tilt]:
+        """The tables, flat, and the sums that records are weighed to have.
+
+        Args:
+            measurements: Noisy answers; those of whole tables are used.
+            total: Number of records, in counts.
+        """
+        tables = self.tables(measurements, total)
+        return {(names, ""): table.reshape(-1) for names, table in tables.items()} | self.tilts(measurements)
+
+    def moved(
+        self, codes: Ints, weights: Floats, new: Mapping[Margin, Floats | Tilt], old: Mapping[Margin, Floats | Tilt]
+    ) -> dict[Margin, Floats | Tilt]:
+        """The tables and sums of weighted records, moved by the difference of others.
+
+        Args:
+            codes: Records, shape ``(n, len(domain))``.
+            weights: Their weights, shape ``(n,)``.
+            new: Tables and sums.
+            old: What is taken off; those that are in both are used.
+        """
+        margins = [margin for margin in new if margin in old]
+        found = dict[Margin, Floats | Tilt]()
+        for margin, place in zip(margins, self.places(codes, margins), strict=True):
+            one, other = new[margin], old[margin]
+            held = np.bincount(place, weights, len(one)).astype(np.float64, copy=False)
+            if isinstance(one, Tilt) and isinstance(other, Tilt):
+                sums = one.numbers @ held.reshape(len(one.numbers), len(one.sums))
+                found[margin] = replace(one, sums=sums + one.sums - other.sums)
+            elif not (isinstance(one, Tilt) or isinstance(other, Tilt)):
+                found[margin] = held + one - other
+        return found
+
+    def calibrated(
+        self, codes: Ints, weights: Floats, wanted: Mapping[Margin, Floats | Tilt], total: float
+    ) -> tuple[Floats, dict[Margin, Floats]]:
+        """Weights of records that have tables and sums, and the factors of their cells.
 
         Args:
             codes: Records, shape ``(n, len(domain))``.
             weights: Their weights before, shape ``(n,)``.
-            release: A release with the measurements.
+            wanted: The tables and sums.
+            total: Number of records, in counts.
         """
-        tables = self.tables(release.measurements, release.total)
-        wanted: dict[Margin, Floats | Tilt] = {(names, ""): table.reshape(-1) for names, table in tables.items()}
-        wanted |= self.tilts(release.measurements)
-        found, factors = raked(weights, self.places(codes, list(wanted)), [*wanted.values()], release.total, _SWEEPS)
+        found, factors = raked(weights, self.places(codes, list(wanted)), [*wanted.values()], total, _SWEEPS)
         return found, dict(zip(wanted, factors, strict=True))
 
     def factor(self, codes: Ints, factors: Mapping[Margin, Floats]) -> Floats:

@@ -28,6 +28,7 @@ from hedgerow.domain.measures import written
 from hedgerow.engines import is_duckdb
 from hedgerow.errors import ConfigError
 from hedgerow.models import Codes, Empirical, HasPotentials, Potentials, cells_of
+from hedgerow.queries import Measurement, answered
 from hedgerow.release.answer import check_confidence
 from hedgerow.release.calibration import Coarse, Margin, raked
 from hedgerow.release.content import StoredModel
@@ -49,6 +50,8 @@ _LARGEST = 1 << 18
 _SWEEPS, _SWEEPS_ALONE = 2, 10
 """Sweeps over all tables, after importance weights and without these."""
 _TINY = 1e-300
+_LEAST_FACTOR = 1e-6
+"""Least factor of calibration that replicates begin with: cells that it emptied are not empty in all of them."""
 _NARROW = 1e-6
 """Variance inside a bin, in squares of its width, below which its records are at one place."""
 _DIGITS = 6
@@ -504,8 +507,7 @@ class _Calibrated:
         records: Its records.
         coarse: Groups of its variables.
         weight: Weights of the records, shape ``(n,)``.
-        factors: What calibration multiplied the weights in each cell of groups by. A replicate differs from the
-            hypothesis as the release from the truth, so replicates have these factors too.
+        factors: What calibration multiplied the weights in each cell of groups by.
     """
 
     release: Release
@@ -516,8 +518,9 @@ class _Calibrated:
 
     @classmethod
     def of(cls, release: Release, records: Records) -> _Calibrated:
-        coarse, n = Coarse.of(release), len(records)
-        return cls(release, records, coarse, *coarse.calibrated(records.codes, np.full(n, release.total / n), release))
+        coarse, even = Coarse.of(release), np.full(len(records), release.total / len(records))
+        wanted = coarse.wanted(release.measurements, release.total)
+        return cls(release, records, coarse, *coarse.calibrated(records.codes, even, wanted, release.total))
 
     @property
     def weighed(self) -> list[Clique]:
@@ -527,14 +530,34 @@ class _Calibrated:
     def of_replicate(self, codes: Ints, weights: Floats | None, run: Release) -> Floats:
         """Weights of records of a replicate, calibrated as those of the release are.
 
+        A replicate differs from the hypothesis as the release from the truth. So its records have the tables of the
+        weighted records of the release, moved by what the noisy tables of the replicate have beside those of the
+        hypothesis. The noise is added, as it is in a release: it would be too small times what calibration multiplied
+        small cells by.
+
         Args:
             codes: Records, shape ``(n, len(domain))``.
             weights: Their weights before; None for equal ones.
             run: The replicate.
         """
         even = np.full(len(codes), run.total / len(codes)) if weights is None else weights
-        found = self.coarse.calibrated(codes, even, run)[0] * self.coarse.factor(codes, self.factors)
-        return np.asarray(found * (run.total / found.sum()))
+        before = even * np.maximum(self.coarse.factor(codes, self.factors), _LEAST_FACTOR)
+        noisy = self.coarse.wanted(run.measurements, run.total)
+        own = self.coarse.wanted(self._of_hypothesis(run.measurements), self.release.total)
+        moved = self.coarse.moved(self.records.codes, self.weight, noisy, own)
+        return self.coarse.calibrated(codes, before * (run.total / before.sum()), moved, run.total)[0]
+
+    def _of_hypothesis(self, measurements: Sequence[Measurement]) -> list[Measurement]:
+        """What measurements would have been of the hypothesis without noise."""
+        targets = [each.target for each in measurements]
+        same = targets == [each.target for each in self.release.measurements]
+        answers = self._answers if same else answered(targets, self.release.model)
+        return [replace(each, values=values) for each, values in zip(measurements, answers, strict=True)]
+
+    @cached_property
+    def _answers(self) -> list[Floats]:
+        """Answers of the hypothesis to what was measured."""
+        return answered([each.target for each in self.release.measurements], self.release.model)
 
 
 @dataclass(frozen=True, eq=False)
