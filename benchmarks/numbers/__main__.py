@@ -21,8 +21,11 @@ _DIRECT = 0.1
 
 
 def direct(epsilon: float) -> float:
-    """Half the 95 % interval of a measurement of sensitivity 1 with a tenth of the budget, in counts."""
-    return 1.96 / math.sqrt(2.0 * _DIRECT * ApproxDP(epsilon, DELTA).limit)
+    """Half the 95 % interval of a measurement of sensitivity 1 with a tenth of the budget, in counts.
+
+    The noise is Gaussian, or Laplace as in a pure budget, whichever is less.
+    """
+    return min(1.96 / math.sqrt(2.0 * _DIRECT * ApproxDP(epsilon, DELTA).limit), math.log(20.0) / (_DIRECT * epsilon))
 
 
 def runs_of(name: str, task: Task, asked: bool, epsilon: float, seed: int) -> Iterator[Run]:

@@ -78,30 +78,42 @@ class Task:
             ):
                 statement = f"SELECT {in_condition(first)}, {call}({in_condition(name)}) AS n FROM t GROUP BY "
                 truth = {(str(g),): float(each) for g, each in exact.items()}
-                sizes = {(str(g),): _size(call, float(s), high - low, int(n)) for g, s, n in _spreads(values)}
+                sizes = {(str(g),): most_moved(call, each.to_numpy(dtype=float), low, high) for g, each in values}
                 yield Question(kind, statement + in_condition(first), truth, sizes)
 
 
-def _spreads(values: Any) -> Iterator[tuple[Any, float, int]]:
-    yield from ((g, each.std(ddof=0), len(each)) for g, each in values)
+def most_moved(call: str, values: Any, low: float, high: float) -> float:
+    """By how much one record more, of any number, moves a mean, a deviation or a sum at most, to first order.
 
+    It is the sensitivity of the best direct measurement, which knows beforehand about where the mean and the deviation
+    are, but not how many records there are (theory.md section 14.1).
 
-def _size(call: str, spread: float, span: float, n: int) -> float:
-    """The standard error of a direct measurement of a mean or a standard deviation, for noise of a unit."""
-    return 0.5 * span / n if call == "AVG" else 0.125 * span**2 / n / (2.0 * max(spread, 1e-9))
+    Args:
+        call: AVG, STDDEV or SUM.
+        values: The numbers of the records.
+        low: The smallest possible number.
+        high: The largest one.
+    """
+    if call == "SUM":
+        return max(abs(low), abs(high))
+    furthest, spread = max(values.mean() - low, high - values.mean()), max(values.std(), 1e-9)
+    moved = furthest if call == "AVG" else max(furthest**2 - spread**2, spread**2) / (2.0 * spread)
+    return float(moved / len(values))
 
 
 def _of_all(name: str, values: Any, low: float, high: float) -> Iterator[Question]:
     column, n = in_condition(name), len(values)
     one: tuple[str, ...] = ()
-    for kind, call, truth, size in (
-        ("mean", f"AVG({column})", values.mean(), _size("AVG", 0.0, high - low, n)),
-        ("sum", f"SUM({column})", values.sum(), max(abs(low), abs(high))),
-        ("standard deviation", f"STDDEV({column})", values.std(), _size("STDDEV", values.std(), high - low, n)),
-        ("median", f"MEDIAN({column})", np.sort(values)[(n - 1) // 2], 0.0),
-        ("upper quartile", f"QUANTILE({column}, 0.75)", np.sort(values)[int(np.ceil(0.75 * n)) - 1], 0.0),
+    for kind, call, truth in (
+        ("mean", "AVG", values.mean()),
+        ("sum", "SUM", values.sum()),
+        ("standard deviation", "STDDEV", values.std()),
+        ("median", "MEDIAN", np.sort(values)[(n - 1) // 2]),
+        ("upper quartile", "QUANTILE", np.sort(values)[int(np.ceil(0.75 * n)) - 1]),
     ):
-        yield Question(kind, f"SELECT {call} AS n FROM t", {one: float(truth)}, {one: float(size)})
+        size = 0.0 if call in ("MEDIAN", "QUANTILE") else most_moved(call, values, low, high)
+        share = ", 0.75" if call == "QUANTILE" else ""
+        yield Question(kind, f"SELECT {call}({column}{share}) AS n FROM t", {one: float(truth)}, {one: size})
 
 
 def _adult() -> Task:

@@ -23,7 +23,17 @@ from hedgerow.algorithms.learning import (
 )
 from hedgerow.domain import Domain, OpenDomain, with_known
 from hedgerow.errors import ConfigError, ReleaseError
-from hedgerow.queries import LostWeight, Measurable, Measurement, Neighbours, Persons, Workload, in_workload
+from hedgerow.queries import (
+    LostWeight,
+    Marginal,
+    Measurable,
+    Measurement,
+    Neighbours,
+    Persons,
+    Workload,
+    in_workload,
+    summed_columns,
+)
 
 if TYPE_CHECKING:
     from hedgerow.algorithms import Trials
@@ -564,16 +574,30 @@ class RunSpec:
         return workload_with(self.workload, (), (each for need in self.needed(self._outline) for each in need.sums))
 
     def needed(self, domain: Domain) -> list[Need]:
-        """The questions that must have an interval, over a domain that is closed."""
-        from hedgerow.algorithms.learning import Need
+        """The questions that must have an interval, over a domain that is closed.
 
-        return [Need.parse(line, domain) for line in self.needs]
+        Counts of the groups by which the workload asks for moments are among them: these are divided by the counts, and
+        tables of more columns tell them worse than moments are told (theory.md section 14.1).
+        """
+        from hedgerow.algorithms.learning import Need
+        from hedgerow.algorithms.mwem import MWEM
+
+        needs = [Need.parse(line, domain) for line in self.needs]
+        measured = (
+            self._targets_of(self.workload, domain).asked and isinstance(self.algorithm, MWEM) and not self.trials
+        )
+        asked = summed_columns(self.workload or "", domain, regressed=False) if measured else []
+        for by in (by for _, by in asked if by):
+            if not any(set(by) <= set(target.scope) for need in needs for target in need.targets):
+                table = Marginal(domain, tuple(by))
+                needs.append(Need(f"the number of records by {table.text}", None, (table,)))
+        return needs
 
     def needed_steps(self, domain: Domain, budget: Budget) -> list[tuple[Measurable, float]]:
         """What is measured for these questions, each with its charge."""
         from hedgerow.algorithms.learning import needed_steps
 
-        return needed_steps(self.needed(domain), budget) if self.needs else []
+        return needed_steps(self.needed(domain), budget)
 
     @cached_property
     def asked(self) -> Workload:
@@ -587,7 +611,10 @@ class RunSpec:
 
     def targets(self, domain: Domain) -> PositionTargets:
         """The positions in bins that are measured, over a domain that is closed."""
-        return PositionTargets.of(domain, self.budget, self.text) if self.positions else PositionTargets()
+        return self._targets_of(self.text, domain)
+
+    def _targets_of(self, text: str | None, domain: Domain) -> PositionTargets:
+        return PositionTargets.of(domain, self.budget, text) if self.positions else PositionTargets()
 
     def accounted(self) -> RunSpec:
         """The same with the budget as a run without a register counts it; see `Algorithm.accounted`."""
@@ -657,9 +684,9 @@ class RunSpec:
             with watching(curator):
                 lost = curator.measure(self.lost, LOST_SHARE * opened.budget.limit, label="lost weight")
             opened = replace(opened, events=curator.ledger.events, lost=(lost,))
-        if self.needs:
+        if steps := self.needed_steps(domain, opened.budget):
             curator = Curator(opened.table, opened.budget, noise=self.noise, events=opened.events)
             with watching(curator):
-                needed = curator.measure_all(self.needed_steps(domain, opened.budget), label="need")
+                needed = curator.measure_all(steps, label="need")
             opened = replace(opened, events=curator.ledger.events, needed=needed)
         return opened

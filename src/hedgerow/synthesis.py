@@ -137,7 +137,8 @@ def synthesize(
             tables of three columns, and of four, whose predicted error is at most 1 % of the records; and a search for
             interactions of three to six columns takes at most 2 % of the budget.
         means: Means by group that are wanted, as ``["pay by sex * region"]``: the same as ``means:pay by sex * region``
-            in the workload. Each costs a twentieth of the budget, and all together at most a quarter.
+            in the workload. Each costs a tenth of the budget, or somewhat more with bins, and all together at most a
+            quarter; the groups are counted for another tenth.
         target: A column that models will predict from the others: the workload holds the tables that they need, and all
             pairs of columns with a small weight unless ``workload`` says what else must be accurate. By default the
             target of the domain, if it has one.

@@ -18,7 +18,7 @@ from hedgerow.data import Table, read_table
 from hedgerow.domain import Binned, Categorical, Decimals, Domain, IntegerRange, ends_of
 from hedgerow.errors import QueryError
 from hedgerow.privacy import PureDP, SeededNoise
-from hedgerow.queries import Groups, LinearQuery, Neighbours, Workload, parse_select
+from hedgerow.queries import Explicit, Groups, LinearQuery, Neighbours, Workload, parse_select
 from hedgerow.release import CountAnswerer, Estimate, column_summaries, group_numbers, select, select_from
 from tests.privacy.mutants import Mutant, Patch, killed
 from tests.privacy.tables import DenseCounts
@@ -74,6 +74,18 @@ def drawn(seed: int) -> Floats:
 STATEMENT = (
     "SELECT g, COUNT(*), SUM({0}) AS s, AVG({0}) AS a, MEDIAN({0}) AS m, QUANTILE({0}, 0.9) AS q FROM t GROUP BY g"
 )
+
+
+def test_a_sum_of_a_release_is_one_question() -> None:
+    """As narrow as the sum of weights of cells that it is, with no risk for the number of records beside it."""
+    domain = Domain((IntegerRange("x", 1000, 1010),))
+    table = Table(domain, [np.arange(3000) % 11])
+    release = MWEM(rounds=1).run(table, Workload.marginals(domain, 1), PureDP(1.0), noise=SeededNoise(0))
+    expected = release.half_width(Explicit.of(domain, ("x",), np.arange(1000, 1011) / 1010.0))
+    (cell,) = select_from(release, "SELECT SUM(x) FROM t").cells[0]
+    assert expected is not None
+    assert cell.halved == pytest.approx(1010.0 * expected, rel=0.03)
+    assert cell.low <= 3000 // 11 * 11055 + sum(range(1000, 1000 + 3000 % 11)) <= cell.high
 
 
 @settings(max_examples=30, deadline=None)

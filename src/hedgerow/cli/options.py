@@ -439,7 +439,7 @@ class QuestionOptions(Options, panel="Algorithm"):
 
     Attributes:
         means: Means by group, as 'pay by sex * region', with a narrow interval: the same as means: in the workload.
-            Each costs a twentieth of the budget, all together at most a quarter.
+            Each costs a tenth of the budget, all together at most a quarter; the groups are counted for another tenth.
         target: A column that models will predict from the others: the tables that they need are asked for, the same as
             target: in the workload, and all pairs of columns with a small weight where no workload is given. By default
             the target: of the domain file, if it has one.

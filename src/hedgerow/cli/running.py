@@ -200,16 +200,15 @@ def _tried(spec: RunSpec, before: float) -> list[tuple[str, str]]:
 
 def _needs_of(spec: RunSpec) -> list[tuple[str, str]]:
     """A line for each question that must have an interval: what is measured for it, and what that costs."""
-    if not spec.needs:
-        return []
     from hedgerow.algorithms.learning import half_width
     from hedgerow.queries import Marginal
     from hedgerow.runs import workload_over
 
     domain, budget, lines = spec.asked.domain, spec.budget, list[tuple[str, str]]()
+    needs = spec.needed(domain)
     charges = {target.text: charge for target, charge in spec.needed_steps(domain, budget)}
-    before = workload_over(domain, spec.workload)
-    for need in spec.needed(domain):
+    before = workload_over(domain, spec.workload) if needs else spec.asked
+    for need in needs:
         for target in need.targets or ():
             charge = charges[target.text]
             what = f"each cell of {target.text}" if isinstance(target, Marginal) else "the answer"

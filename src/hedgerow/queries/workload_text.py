@@ -46,12 +46,13 @@ def parse_workload(text: str, domain: Domain) -> tuple[list[Family], list[float]
     return families, weights
 
 
-def summed_columns(text: str, domain: Domain) -> list[tuple[str, list[str]]]:
+def summed_columns(text: str, domain: Domain, *, regressed: bool = True) -> list[tuple[str, list[str]]]:
     """The columns whose sums a workload text asks for, and those by whose values they are wanted.
 
     Args:
         text: The text.
         domain: The domain.
+        regressed: Whether those that regressions follow from are among them.
 
     Raises:
         QueryError: The text is not understood.
@@ -63,7 +64,8 @@ def summed_columns(text: str, domain: Domain) -> list[tuple[str, list[str]]]:
         [('pay', ['sex']), ('age', [])]
     """
     readers = dict.fromkeys(("means", "sums", "moments", "correlations"), _summed)
-    readers["regression"] = lambda entry: _formula(entry).moments(domain)[0]
+    if regressed:
+        readers["regression"] = lambda entry: _formula(entry).moments(domain)[0]
     wanted = [
         each for entry, _ in _entries(text, domain) if entry.form in readers for each in readers[entry.form](entry)
     ]

@@ -82,13 +82,19 @@ class Combinations:
     def _told(self, factors: ArrayLike) -> tuple[Floats, Sequence[Estimated], Floats]:
         """Factors, estimates of their questions, and variances of the combination; questions of no more go along."""
         own = np.asarray(factors, dtype=np.float64)
-        names = {name for place in np.flatnonzero(own).tolist() for name in self.queries[place].scope}
-        taken = [place for place, query in enumerate(self.queries) if names.issuperset(query.scope)]
-        if not self._estimates(tuple(taken))[0]:
-            taken = np.flatnonzero(own).tolist()
+        used = own.nonzero()[0].tolist()
+        taken = self._taken.get(key := tuple(used))
+        if taken is None:
+            names = {name for place in used for name in self.queries[place].scope}
+            along = [place for place, query in enumerate(self.queries) if names.issuperset(query.scope)]
+            taken = self._taken[key] = along if self._estimates(tuple(along))[0] else used
         found, covariances = self._estimates(tuple(taken))
         own = own[taken]
         return own, found, (covariances @ own) @ own if found else np.zeros(0)
+
+    @cached_property
+    def _taken(self) -> dict[tuple[int, ...], list[int]]:
+        return {}
 
     def _estimates(self, places: tuple[int, ...]) -> tuple[Sequence[Estimated], Floats]:
         """The estimates of some questions together, with their covariances."""

@@ -21,7 +21,7 @@ from hedgerow.release.column_sums import ColumnSums
 from hedgerow.release.evidence import Evidence
 from hedgerow.release.numbers import Estimate, Numbers
 from hedgerow.release.quotients import Summands
-from hedgerow.release.ratios import ratio_set
+from hedgerow.release.ratios import Bound, ratio_set
 from hedgerow.release.release import Release
 
 Later = Callable[[], Estimate]
@@ -156,22 +156,43 @@ class GroupNumbers:
         self.span = self.numbers.span
 
     def sum(self) -> Later:
-        """The sum; see the head of `selection`."""
+        """The sum: of a release from one question, if measurements tell it; else from Q and N, see `selection`."""
+        if self.of.release is not None and (found := self._told_sum(self.of.release)) is not None:
+            return lambda: found
         records, least, most, shown = self._parts(self.first, 0.5)
 
         def told() -> Estimate:
-            value = (
-                self.model_mean * self.model_records
-                if shown is None
-                else self.first * records.value + self.span * shown
-            )
+            value = self.model_sum if shown is None else self.first * records.value + self.span * shown
             if records.low is None or records.high is None or least is None or most is None:
                 return Estimate(value, None, None)
-            lows, highs = ([end * count for count in (records.low, records.high)] for end in (self.first, self.last))
-            low, high = min(lows) + self.span * least, max(lows) + self.span * most
-            return _within(value, low, high, (min(lows), max(highs)))
+            lows = [self.first * each for each in (records.low, records.high)]
+            return _within(value, min(lows) + self.span * least, max(lows) + self.span * most, self._possible(records))
 
         return told
+
+    def _told_sum(self, release: Release) -> Estimate | None:
+        """The sum with the interval of one question; None where tables, positions and moments do not tell it."""
+        centre = self.model_mean
+        bound, moves = self._bounds(release, centre)
+        told = bound(1.0, -centre / self.scale)
+        if told is None:
+            return None
+        low, high, evidence = told
+        value = evidence.corrected(self.model_sum / self.scale) if moves else self.model_sum / self.scale
+        known = self._possible(self._holding)
+        return _within(value * self.scale, low * self.scale, high * self.scale, known)
+
+    @cached_property
+    def _holding(self) -> Estimate:
+        """The number of records that hold a number, with the risk of slacks."""
+        return self.of.holding(self.row, self.name, self.attribute, SHARE_OF_SLACK)
+
+    def _possible(self, records: Estimate) -> tuple[float, float]:
+        """The least and the largest sum of so many numbers."""
+        if records.low is None or records.high is None:
+            return -math.inf, math.inf
+        counts = records.low, records.high
+        return min(self.first * each for each in counts), max(self.last * each for each in counts)
 
     def mean(self) -> Later:
         """The mean: of a release by the set of all that are allowed, of a session from Q and N."""
@@ -193,10 +214,22 @@ class GroupNumbers:
     def _allowed_mean(self, release: Release) -> Estimate | None:
         """The mean with the set that tables, positions and moments allow; None where they tell nothing of it."""
         centre = self.model_mean
-        records = self.of.holding(self.row, self.name, self.attribute, SHARE_OF_SLACK)
+        bound, moves = self._bounds(release, centre)
+        top = bound(1.0, 0.0)
+        allowed = None if top is None else ratio_set(bound)
+        if allowed is None or top is None:
+            return None
+        moved = top[2].corrected(0.0) / max(self._holding.value, 1.0) if moves else 0.0
+        return allowed.estimate(centre + self.scale * moved, centre, self.scale, (self.first, self.last))
+
+    def _bounds(self, release: Release, centre: float) -> tuple[Bound, bool]:
+        """Intervals of x times the sum of what numbers are away from a centre, in spans, less y for each.
+
+        The second says whether the evidence moves the hypothesis' number: not where bins alone are known.
+        """
         found = self._told(release, "", centre=centre)
         apart, risk = self._apart(found, 1, centre, (1.0 - SHARE_OF_SLACK) * self.of.risk)
-        slack = apart + _LATTICE * (records.high or 0.0)
+        slack = apart + _LATTICE * (self._holding.high or 0.0)
         ends = [(each - centre) / self.scale for each in (self.numbers.low, self.numbers.high)]
         tables = [] if found else ends if self.numbers.wide else ends[:1]
         each_of = [self._sum_of(each, "", centre) for each in (*tables, np.ones(self.attribute.ordinary))]
@@ -212,12 +245,7 @@ class GroupNumbers:
             first, last = told[0], told[-1]
             return None if first is None or last is None else (first[0] - x * slack, last[1] + x * slack, first[2])
 
-        allowed, top = ratio_set(bound), bound(1.0, 0.0)
-        if allowed is None or top is None:
-            return None
-        loose = found is None and self.numbers.wide
-        moved = 0.0 if loose else top[2].corrected(0.0) / max(records.value, 1.0)
-        return allowed.estimate(centre + self.scale * moved, centre, self.scale, (self.first, self.last))
+        return bound, found is not None or not self.numbers.wide
 
     def summands(self, release: Release) -> Summands:
         """What a record adds to the sum over the column, in spans.
@@ -419,6 +447,11 @@ class GroupNumbers:
         away = (self.numbers.at - self.first) / self.scale
         moved = self.of.asked.guess(self._sum_of(away, "", self.first))
         return self.first + self.span * min(max(moved / max(self.model_records, 1e-300), 0.0), 1.0)
+
+    @property
+    def model_sum(self) -> float:
+        """The hypothesis' own sum."""
+        return self.model_mean * self.model_records
 
     @cached_property
     def model_records(self) -> float:

@@ -4,11 +4,11 @@ Whoever answers counting questions with intervals, a session or a release, answe
 counts of the groups are one question; the rest are weighted counts with weights in [0, 1], so that a record moves each
 of them by at most 1:
 
-- **Sum.** Let a column have numbers in [a, b], N records of the group hold one, and Q be the sum of
-  ``(x - a) / (b - a)`` over them. The sum is ``a N + (b - a) Q``, and its interval that of the two together, each of
-  which may miss with half the risk. Of a record in a bin x is known up to the ends of the bin: the lower end of Q is
-  that of the sum over the lower ends of bins, the upper end that of the sum over the upper ends, and each may miss with
-  half of Q's risk.
+- **Sum.** In a release one question. Else let a column have numbers in [a, b], N records of the group hold one, and Q
+  be the sum of ``(x - a) / (b - a)`` over them. The sum is ``a N + (b - a) Q``, and its interval that of the two
+  together, each of which may miss with half the risk. Of a record in a bin x is known up to the ends of the bin: the
+  lower end of Q is that of the sum over the lower ends of bins, the upper end that of the sum over the upper ends, and
+  each may miss with half of Q's risk.
 - **Mean, share of records that meet a condition, ratio of two sums.** In a release the set of all t for which the
   interval of ``top - t bottom``, one question, holds 0 (`ratios`). A session pays for each question: its mean is
   ``a + (b - a) Q / N``, and the ends are those of the ratio, likewise.

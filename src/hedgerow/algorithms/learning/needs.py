@@ -26,7 +26,7 @@ from hedgerow.queries import (
 )
 from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Noises
 
-NEEDS_SHARE = 0.05
+NEEDS_SHARE = 0.1
 """Share of a budget for the questions of which no width is given, all together."""
 _MOST_CELLS = 4_096
 """Cells of the largest table that is measured for one of its cells: each has as little noise as the cell alone."""
