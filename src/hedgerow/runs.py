@@ -156,7 +156,8 @@ def knowing(wanted: Domain | OpenDomain, known: Iterable[Known]) -> Domain | Ope
 
     Args:
         wanted: The domain.
-        known: Numbers of records, files or tables of columns or levels and ``count``; see ``hedgerow.domain.known``.
+        known: Numbers of records, files or tables of columns or levels and ``count``, or ``population`` where records
+            have weights; see ``hedgerow.domain.known``.
 
     Raises:
         DomainError: They are wrong, or contradict each other or a rule; the cells are named.

@@ -153,7 +153,7 @@ def test_whole_records_of_tables_in_a_tree_always_exist(seed: int, dense: bool) 
     for name in "ad":
         model.reweigh((name,), rng.normal(size=domain[name].size))
     assert rake(model, domain.known) <= 1e-9
-    drawn = controlled_records(model, np.random.default_rng(seed))
+    drawn = controlled_records(model, model.domain, np.random.default_rng(seed))
     for table in domain.known:
         assert counted(domain, drawn, table.names).tolist() == table.counts.tolist()
 
@@ -167,7 +167,10 @@ def test_rounding_along_circles_has_no_bias() -> None:
     model.reweigh(("a", "b"), np.array([[0.0, 1.0, -1.0], [0.5, 0.0, 0.0]]))
     rake(model, domain.known)
     expected = model.marginals([("a", "b")])[0].reshape(-1)
-    rounded = [counted(domain, controlled_records(model, np.random.default_rng(i)), ("a", "b")) for i in range(2000)]
+    rounded = [
+        counted(domain, controlled_records(model, model.domain, np.random.default_rng(i)), ("a", "b"))
+        for i in range(2000)
+    ]
     assert np.abs(np.mean(rounded, axis=0) - expected).max() < 5.0 * 0.5 / np.sqrt(2000)
 
 

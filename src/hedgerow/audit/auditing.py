@@ -150,6 +150,7 @@ class _Checking:
         """The checks by name, in their order; a ledger alone has fewer of them."""
         content, entries, ledger, budget = self._content, self._entries, self._ledger, self._budget
         total, known = content.get("total") is not None, content.get("domain", {}).get("known", ())
+        known = [each for each in known if not (isinstance(each, Mapping) and "population" in each)]
         checks: dict[str, Callable[[], Finding | None]] = {
             "charges": lambda: ledger_checks.check_charges(entries),
             "runs": lambda: ledger_checks.check_runs(entries, ledger),

@@ -105,9 +105,11 @@ def limited(sentence: str, domain: Mapping[str, Any]) -> str:
     """
     caveats = [caveat for mark, caveat in _OUTSIDE.items() if domain.get(mark) is True]
     if known := domain.get("known"):
-        tables = (table["columns"] if isinstance(table, Mapping) else () for table in known)
-        named = "; ".join(" * ".join(names) or "the number of records" for names in tables)
-        caveats.append(f"Known totals ({named}) are {_KNOWN}")
+        tables = [table if isinstance(table, Mapping) else {} for table in known]
+        people = any("population" in table for table in tables)
+        of, alone = (" of the population", "their number") if people else ("", "the number of records")
+        named = "; ".join(" * ".join(table.get("columns", ())) or alone for table in tables)
+        caveats.append(f"Known totals{of} ({named}) are {_KNOWN}")
     return " ".join([sentence, *caveats])
 
 

@@ -68,7 +68,8 @@ KnownTotals = Annotated[
         panel="Table",
         metavar="FILE|N",
         help="Public totals that release and records keep exactly: a CSV file of columns or levels and 'count', or the "
-        "number of records. May be given several times; nothing is spent on them.",
+        "number of records. Beside weights, those of the population: 'population' in place of 'count', or "
+        "population=N. May be given several times; nothing is spent on them.",
     ),
 ]
 

@@ -83,6 +83,7 @@ from .known import (
     known_table as known_table,
     running_order as running_order,
     shared_names as shared_names,
+    summed_known as summed_known,
     telling as telling,
     tells as tells,
     with_known as with_known,

@@ -51,7 +51,7 @@ def caveats_in_words(domain: Domain) -> str:
     """
     caveats = ((domain.draft, DRAFT_ACCEPTED), (domain.trusted_types, TYPES_TRUSTED))
     told = "".join(f" {sentence}" for holds, sentence in caveats if holds)
-    return told + (f" {known_in_words(domain)}" if domain.known else "")
+    return told + (f" {known_in_words(domain)}" if domain.known or domain.population else "")
 
 
 def known_in_words(domain: Domain) -> str:
@@ -65,8 +65,9 @@ def known_in_words(domain: Domain) -> str:
         >>> known_in_words(with_known(Domain([IntegerRange("age", 0, 99)]), [50]))
         'Known totals (the number of records) are taken for public: nothing is promised about what they tell. ...
     """
-    named = "; ".join(" * ".join(table.names) or "the number of records" for table in domain.known)
-    return f"Known totals ({named}) are {KNOWN_TOTALS}"
+    of, alone = (" of the population", "their number") if domain.population else ("", "the number of records")
+    named = "; ".join(" * ".join(table.names) or alone for table in domain.known or domain.population)
+    return f"Known totals{of} ({named}) are {KNOWN_TOTALS}"
 
 
 def cells_in_words(domain: Domain) -> str:

@@ -83,6 +83,8 @@ class Domain:
         layout: Order and form of the columns of records; nor is this.
         spans: Attributes that are durations between two columns of the data; nor are these.
         known: Counts that are public before a run, which releases keep.
+        population: The same of the population that records with weights stand for, to which answers and records are
+            calibrated.
         target: Column that models will predict from the others, if runs are to ask for what they need; nor is it
             compared.
 
@@ -105,6 +107,7 @@ class Domain:
     layout: Layout
     spans: tuple[Span, ...]
     known: tuple[KnownTable, ...]
+    population: tuple[KnownTable, ...]
     target: str | None
 
     def __repr__(self) -> str:
@@ -122,7 +125,8 @@ class Domain:
         """The columns and their values as a small table of HTML."""
         more = len(self.attributes) - MOST_ROWS
         facts = [("rules", f"{len(self.constraints)}")] if self.constraints else []
-        facts += [("known totals", "; ".join(table.text for table in self.known))] if self.known else []
+        totals = (*self.known, *self.population)
+        facts += [("known totals", "; ".join(table.text for table in totals))] if totals else []
         facts += [("ignored", self.ignored_text)] if self.ignored else []
         rows = ((attribute.name, f"{attribute.size:,}", _values_text(attribute)) for attribute in self.attributes)
         title = "Draft of a domain, read off private data" if self.draft else "Domain"
@@ -141,6 +145,7 @@ class Domain:
         layout: Layout = AS_DECLARED,
         spans: Iterable[Span] = (),
         known: Iterable[KnownTable] = (),
+        population: Iterable[KnownTable] = (),
         target: str | None = None,
     ) -> None:
         """Check that there are attributes, that all names differ, and what derived attributes and constraints name.
@@ -183,7 +188,8 @@ class Domain:
             shape = tuple(len(value_class) for value_class in constraint.classes)
             self._check_scope(f"the constraint {constraint.text!r}", constraint.scope, shape)
         object.__setattr__(self, "known", tuple(known))
-        for table in self.known:
+        object.__setattr__(self, "population", tuple(population))
+        for table in (*self.known, *self.population):
             cells = math.prod(self.shape_of(table.names))
             if table.names != self.clique(table.names) or len(table.counts) != cells:
                 message = f"{table.text} has {len(table.counts):,} counts for {cells:,} cells"
@@ -224,7 +230,7 @@ class Domain:
     @cached_property
     def contents(self) -> _Contents:
         """The same object for all domains that are equal to this one."""
-        compared = (self.attributes, self.declared, self.constraints, self.unleveled, self.known)
+        compared = (self.attributes, self.declared, self.constraints, self.unleveled, self.known, self.population)
         with _CONTENTS_LOCK:
             return _CONTENTS.setdefault(compared, _Contents())
 
@@ -291,6 +297,11 @@ class Domain:
     def known_total(self) -> int | None:
         """The number of records, if known totals tell it."""
         return self.known[0].total if self.known else None
+
+    @cached_property
+    def of_population(self) -> Domain:
+        """The domain whose known totals are those of the population, for what keeps such totals."""
+        return replace(self, known=self.population, population=())
 
     @property
     def columns(self) -> tuple[Attribute, ...]:
@@ -640,15 +651,20 @@ class Domain:
             ignored=tuple(name for name in self.ignored if name not in kept),
             spans=tuple(span for span in self.spans if {span.length, span.start} <= inside),
             known=(),
+            population=(),
             target=self.target if self.target in inside else None,
         )
 
         def among(table: KnownTable) -> KnownTable:
             return table.among(self.shape_of(table.names), part.clique(name for name in table.names if name in part))
 
-        if not self.known or kept == self.names:
-            return replace(part, known=self.known) if self.known else part
-        return replace(part, known=tuple(dict.fromkeys(among(table) for table in self.known)))
+        if not (self.known or self.population):
+            return part
+        known, population = (
+            tables if kept == self.names else tuple(dict.fromkeys(among(table) for table in tables))
+            for tables in (self.known, self.population)
+        )
+        return replace(part, known=known, population=population)
 
     def of_columns(self, names: Iterable[str]) -> Domain:
         """The domain of some columns of the data: a derived column stays one where all that it is made from is there.
@@ -695,5 +711,6 @@ class Domain:
             layout=self.layout.merged(other.layout),
             spans=dict.fromkeys((*self.spans, *other.spans)),
             known=self.known,
+            population=self.population,
             target=self.target or other.target,
         )

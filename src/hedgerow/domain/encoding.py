@@ -94,8 +94,12 @@ def smallest_unsigned(size: int) -> type[np.unsignedinteger[Any]]:
     return np.uint64
 
 
-def encoder(attribute: Attribute) -> Encoder:
+def encoder(attribute: Attribute, grain: float = 1.0) -> Encoder:
     """The encoder of an attribute.
+
+    Args:
+        attribute: The attribute.
+        grain: A power of two, in units of which whole numbers without a scale are read; see `IntegerEncoder`.
 
     Example:
         >>> column = encoder(Categorical("sex", ("F", "M"), missing="?"))
@@ -105,7 +109,7 @@ def encoder(attribute: Attribute) -> Encoder:
     if isinstance(attribute, Categorical):
         return CategoricalEncoder(attribute)
     if isinstance(attribute, IntegerRange | Binned):
-        numbers = IntegerEncoder(attribute) if isinstance(attribute, IntegerRange) else BinEncoder(attribute)
+        numbers = IntegerEncoder(attribute, grain) if isinstance(attribute, IntegerRange) else BinEncoder(attribute)
         return numbers if attribute.scale is None else ScaledEncoder(attribute.scale, numbers)
     message = f"no encoder for {type(attribute).__name__}"
     raise TypeError(message)
@@ -292,9 +296,19 @@ class NumericEncoder(Encoder):
 
 
 class IntegerEncoder(NumericEncoder):
-    """Subtracts the smallest number."""
+    """Subtracts the smallest number, in units of a grain.
+
+    Args:
+        attribute: The whole numbers; those that a fraction stands for are within as many units.
+        grain: A power of two, to whose multiples fractions are rounded; 1 where a fraction is a fault.
+    """
 
     attribute: IntegerRange
+
+    def __init__(self, attribute: IntegerRange, grain: float = 1.0) -> None:
+        """Remember the codes of the declared values."""
+        super().__init__(attribute)
+        self._grain = grain
 
     @property
     def prefers_dictionary(self) -> bool:
@@ -304,6 +318,8 @@ class IntegerEncoder(NumericEncoder):
     def ordinary(self, numbers: NDArray[Any]) -> Ints:
         """Codes of numbers within the bounds."""
         low, high = self.attribute.minimum, self.attribute.maximum
+        if self._grain != 1.0:
+            numbers = np.where(numbers < 0, -1.0, np.rint(numbers / self._grain))
         with np.errstate(invalid="ignore"):
             inside = (numbers >= low) & (numbers <= high)
             codes = np.where(inside, numbers, low).astype(np.int64) - low
@@ -312,6 +328,9 @@ class IntegerEncoder(NumericEncoder):
         if numbers.dtype.kind == "f":
             codes[_fractional(numbers)] = Fault.NOT_WHOLE
         return codes
+
+    def _of_texts(self, texts: pa.Array[Any]) -> Ints:
+        return super()._of_texts(texts if self._grain == 1.0 else pc.utf8_trim_whitespace(texts))
 
 
 class BinEncoder(NumericEncoder):

@@ -63,7 +63,8 @@ Beside ``attributes`` there may be functions of several attributes, and rules th
       - {impossible: "age < 15 and income > 0", says: "children have no income"}  # its text in errors
 
     known: [48842, persons.csv]                        # public counts that releases keep: the number of records, or
-                                                       # files of columns or levels and "count" (``known.py``)
+                                                       # files of columns or levels and "count"; with weights those of
+                                                       # the population, by "population" in its place (``known.py``)
     ignore: [id, remark]                               # columns that stay out
     order: [sex, stage, age]                           # order of columns in records; others follow
     target: sex                                        # a column that models will predict from the others
@@ -236,8 +237,8 @@ def domain_to_mapping(domain: Domain) -> dict[str, Any]:
     if domain.constraints:
         declared = Domain(domain.attributes, domain.declared, (), domain.names)  # default levels may change
         content["constraints"] = [constraint_entry(declared, constraint) for constraint in domain.constraints]
-    if domain.known:
-        content["known"] = [known_entry(table) for table in domain.known]
+    if totals := (*domain.known, *domain.population):
+        content["known"] = [known_entry(table) for table in totals]
     if domain.ignored:
         content["ignore"] = list(domain.ignored)
     known = {*domain.all_names, *domain.ignored, *(span.end for span in domain.spans)}

@@ -1,7 +1,8 @@
 """Known totals: counts that are public before a run, over columns and levels (control totals, invariants).
 
-A known table says how many records have each combination of some values. It is taken for public, like the domain: the
-private table has no part in it. Tables that contradict each other, or a rule, are refused, and the cells are named.
+A known table says how many records have each combination of some values, or how many of the population that records
+with weights stand for. It is taken for public, like the domain: the private table has no part in it. Tables that
+contradict each other, or a rule, are refused, and the cells are named.
 
 Tables whose names hang together like a tree (Beeri, Fagin, Maier and Yannakakis, "On the desirability of acyclic
 database schemes", JACM 1983) have a common table of records as soon as any two agree in what both say. Others are
@@ -30,8 +31,8 @@ from hedgerow.errors import ConfigError, DomainError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-COUNT = "count"
-"""The column of numbers in a file of known totals."""
+COUNT, POPULATION = "count", "population"
+"""The column of numbers in a file of known totals: of records, or of those whom records with weights stand for."""
 _MOST_CELLS = 1 << 18
 """Cells of all names together, up to which tables that overlap in a circle are checked."""
 _SHOWN = 3
@@ -39,7 +40,7 @@ _SHOWN = 3
 
 
 Known = int | str | Path | Mapping[str, Any] | KnownTable | Any
-"""A number of records, a file, the content that a domain file holds, or a table with a column ``count``."""
+"""A number of records, a file, what a domain file holds, or a table with a column ``count`` or ``population``."""
 
 
 def known_table(domain: Domain, given: Known, folder: Path | None = None) -> KnownTable:
@@ -49,7 +50,9 @@ def known_table(domain: Domain, given: Known, folder: Path | None = None) -> Kno
         domain: The domain.
         given: The number of records; a CSV or Parquet file, or a table (Arrow, pandas, polars), with some columns or
             levels and ``count``, where combinations that are not listed have no record; or the mapping that domain
-            files hold: ``columns``, and ``counts`` of all cells in order.
+            files hold: ``columns``, and ``counts`` of all cells in order. With ``population`` in place of ``count``
+            and ``counts`` the numbers are of those whom records with weights stand for; ``{"population": n}`` is
+            their number alone, which may also be written as the text ``population=n``.
         folder: Folder that paths are relative to; None where files may not be named.
 
     Raises:
@@ -70,14 +73,26 @@ def known_table(domain: Domain, given: Known, folder: Path | None = None) -> Kno
     if isinstance(given, int) and not isinstance(given, bool):
         return KnownTable((), [given])
     if isinstance(given, Mapping):
-        if {*given} != {"columns", "counts"} or not all(isinstance(given[key], list) for key in given):
-            raise DomainError("a known table lacks 'columns' or 'counts'", remedy="give both, or the name of a file")
-        return _checked(domain, KnownTable(map(str, given["columns"]), given["counts"]))
+        return _checked(domain, _of_mapping(given))
+    if isinstance(given, str) and (number := given.removeprefix(f"{POPULATION}=")) != given and number.isdecimal():
+        return KnownTable((), [int(number)], population=True)
     if isinstance(given, str | Path):
         if folder is None:
             raise DomainError(f"the known table {str(given)!r} names a file", remedy="give its counts themselves")
         return _of_file(domain, folder / given)
     return _of_rows(domain, given, "the known table")
+
+
+def _of_mapping(given: Mapping[str, Any]) -> KnownTable:
+    of, columns = POPULATION in given, given.get("columns", [])
+    counts: Any = given.get(POPULATION if of else "counts")
+    alone = of and {*given} == {POPULATION} and type(counts) is int
+    if not alone and ({*given} - {POPULATION, "counts"} != {"columns"} or len(given) != 2):
+        message = "a known table lacks 'columns', or one of 'counts' (records) and 'population' (their weights)"
+        raise DomainError(message, remedy="give both, or the name of a file")
+    if not alone and not all(isinstance(each, list) for each in (columns, counts)):
+        raise DomainError("the columns and numbers of a known table are no lists", remedy="give lists")
+    return KnownTable(map(str, columns), [counts] if alone else counts, population=of)
 
 
 def known_entry(table: KnownTable) -> int | dict[str, Any]:
@@ -86,8 +101,12 @@ def known_entry(table: KnownTable) -> int | dict[str, Any]:
     Example:
         >>> known_entry(KnownTable(("sex",), [30, 20])), known_entry(KnownTable((), [50]))
         ({'columns': ['sex'], 'counts': [30, 20]}, 50)
+        >>> known_entry(KnownTable((), [50], population=True))
+        {'population': 50}
     """
-    return {"columns": list(table.names), "counts": table.counts.tolist()} if table.names else table.total
+    if not table.names:
+        return {POPULATION: table.total} if table.population else table.total
+    return {"columns": list(table.names), POPULATION if table.population else "counts": table.counts.tolist()}
 
 
 def with_known(domain: Domain, given: Iterable[Known], folder: Path | None = None) -> Domain:
@@ -109,11 +128,15 @@ def with_known(domain: Domain, given: Iterable[Known], folder: Path | None = Non
         hedgerow.errors.DomainError: the known table of a has 49 records, and the known number of records has 50
           Remedy: correct one of the two
     """
-    tables = [*domain.known, *(known_table(domain, each, folder) for each in given)]
+    tables = dict.fromkeys([*domain.known, *domain.population, *(known_table(domain, each, folder) for each in given)])
+    of_records, of_population = (tuple(each for each in tables if each.population is of) for of in (False, True))
+    if of_records and of_population:
+        message = f"{of_records[0].text} counts records, and {of_population[0].text} those whom they stand for"
+        raise DomainError(message, remedy="give totals of records, or where they have weights of the population")
     if not tables:
         return domain
-    made = replace(domain, known=tuple(dict.fromkeys(tables)))
-    check_known(made)
+    made = replace(domain, known=of_records, population=of_population)
+    check_known(made.of_population if of_population else made)
     return made
 
 
@@ -214,7 +237,7 @@ def shared_names(domain: Domain, one: Sequence[str], other: Sequence[str]) -> Cl
 
 
 def summed_known(domain: Domain, table: KnownTable, names: Clique) -> Ints:
-    """The counts of a table that a known table determines, flat.
+    """The numbers of a table that a known table determines, flat.
 
     Args:
         domain: The domain.
@@ -257,9 +280,12 @@ def _of_rows(domain: Domain, given: Any, what: str) -> KnownTable:
 
     try:
         rows = arrow_of(given)
-        names = [name for name in rows.column_names if name != COUNT]
-        if COUNT not in rows.column_names or not rows.num_rows:
-            raise DomainError(f"{what} has no column {COUNT!r}, or no row", remedy="give columns or levels, and count")
+        told = [each for each in (COUNT, POPULATION) if each in rows.column_names]
+        told = [each for each in told if each == COUNT or each not in domain.all_names]
+        names = [name for name in rows.column_names if name not in told]
+        if len(told) != 1 or not rows.num_rows:
+            message = f"{what} has no column {COUNT!r} (of records) or {POPULATION!r} (of weights), has both, or no row"
+            raise DomainError(message, remedy="give columns or levels, and count or population")
         for name in names:
             if name not in domain.all_names:
                 remedy = f"give columns among {', '.join(domain.all_names)}"
@@ -270,7 +296,7 @@ def _of_rows(domain: Domain, given: Any, what: str) -> KnownTable:
     except ConfigError as error:
         raise DomainError(f"{what}: {error.message}", remedy=error.remedy) from error
     try:
-        numbers = np.asarray(rows.column(COUNT).cast(pa.int64()).to_numpy(), dtype=np.int64)
+        numbers = np.asarray(rows.column(told[0]).cast(pa.int64()).to_numpy(), dtype=np.int64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
         raise DomainError(f"{what}: a count is no whole number", remedy="give numbers of records") from error
     clique = domain.clique(names)
@@ -281,7 +307,7 @@ def _of_rows(domain: Domain, given: Any, what: str) -> KnownTable:
         raise DomainError(f"{what} has {_cell(domain, clique, twice)} twice", remedy="give each combination once")
     counts = np.zeros(math.prod(shape), dtype=np.int64)
     counts[places] = numbers
-    return KnownTable(clique, counts)
+    return KnownTable(clique, counts, population=told == [POPULATION])
 
 
 def _cell(domain: Domain, names: Clique, place: int) -> str:

@@ -1,4 +1,4 @@
-"""A known table: the number of records in each cell of a table, public before a run."""
+"""A known table: numbers of records, or what weights add up to, in each cell of a table, public before a run."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ MOST_RECORDS = 1 << 31
 
 @dataclass(frozen=True, eq=False)
 class KnownTable:
-    """The number of records in each cell of a table, public.
+    """The number of records in each cell of a table, or the population that weighted records stand for, public.
 
     Attributes:
-        names: Columns and levels, in the order of their domain; none for the number of records alone.
-        counts: Numbers of records, shape ``(cells,)``, in the order of the cells.
+        names: Columns and levels, in the order of their domain; none for the number alone.
+        counts: The numbers, shape ``(cells,)``, in the order of the cells.
+        population: Whether they are of the population that records with weights stand for, and not of records.
 
     Example:
         >>> KnownTable(("sex",), [30, 20]).total
@@ -31,14 +32,16 @@ class KnownTable:
 
     names: Clique
     counts: Ints = field(repr=False)
+    population: bool = False
 
-    def __init__(self, names: Iterable[str], counts: Iterable[int] | Ints) -> None:
+    def __init__(self, names: Iterable[str], counts: Iterable[int] | Ints, *, population: bool = False) -> None:
         """Take the numbers.
 
         Raises:
             DomainError: A number is negative or not whole, or there are no records or too many.
         """
         object.__setattr__(self, "names", tuple(names))
+        object.__setattr__(self, "population", population)
         given = np.asarray(counts if isinstance(counts, np.ndarray) else list(counts))
         if given.dtype.kind not in "iu" or given.ndim != 1 or given.min(initial=0) < 0:
             raise DomainError(f"{self.text} has a count that is no whole number from 0 on", remedy="correct it")
@@ -50,6 +53,8 @@ class KnownTable:
     @property
     def text(self) -> str:
         """What it is called in sentences."""
+        if self.population:
+            return f"the known population{' by ' * bool(self.names)}{' * '.join(self.names)}"
         return f"the known table of {' * '.join(self.names)}" if self.names else "the known number of records"
 
     @cached_property
@@ -79,11 +84,14 @@ class KnownTable:
         kept = [name for name in self.names if name in names]
         beside = tuple(axis for axis, name in enumerate(self.names) if name not in names)
         table = self.over(shape).sum(axis=beside)
-        return KnownTable(names, table.transpose([kept.index(name) for name in names]).reshape(-1))
+        flat = table.transpose([kept.index(name) for name in names]).reshape(-1)
+        return KnownTable(names, flat, population=self.population)
 
     def __eq__(self, other: object) -> bool:
         """Whether both say the same."""
-        return isinstance(other, KnownTable) and self.names == other.names and np.array_equal(self.counts, other.counts)
+        if not isinstance(other, KnownTable) or self._hash != other._hash:
+            return False
+        return self.names == other.names and np.array_equal(self.counts, other.counts)
 
     def __hash__(self) -> int:
         """A hash of names and counts, computed once."""
@@ -91,4 +99,4 @@ class KnownTable:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.names, self.counts.tobytes()))
+        return hash((self.names, self.counts.tobytes(), self.population))

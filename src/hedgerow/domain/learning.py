@@ -109,7 +109,7 @@ class OpenDomain:
         nested = isinstance(self._content.get("attributes"), Mapping) and not are_options(self._content["attributes"])
         content = dict(self._content) if nested else {"attributes": dict(self._content)}
         tables = [known_table(self._whole, each, Path()) for each in given]
-        entries = [*map(known_entry, (*self._whole.known, *tables))]
+        entries = [*map(known_entry, (*self._whole.known, *self._whole.population, *tables))]
         return OpenDomain(content | {"known": entries}, self._folder, self._columns)
 
     @property
@@ -126,7 +126,7 @@ class OpenDomain:
     def _check_apart(self) -> None:
         """Refuse what is made from bins that are not known yet."""
         used = [f.sources for f in self._whole.declared] + [c.scope for c in self._whole.constraints]
-        used += [table.names for table in self._whole.known]
+        used += [table.names for table in (*self._whole.known, *self._whole.population)]
         for names in used:
             for name in names:
                 if name in self._open:

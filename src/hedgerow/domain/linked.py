@@ -98,7 +98,7 @@ class Linked:
         """
         if isinstance(at_most, bool) or not isinstance(at_most, int) or at_most < 1:
             raise DomainError(f"at most {at_most!r} children of one parent", remedy="give a number from 1 on")
-        if parents.known or children.known:
+        if any(each.known or each.population for each in (parents, children)):
             message = "known totals are of the records of one table, and two are linked"
             raise DomainError(message, remedy="leave the known totals out")
         if key in parents or key in children:

@@ -232,6 +232,8 @@ def _by_moments(
     """
     if target == "population":
         check_population(release)
+    if release.domain.population:
+        return None  # measured sums are of the weights that count; replicates are calibrated
     records = release.sample(None, seed)
     design = Design.of(formula, family, records.to_arrow(), release.domain)
     weights = design.summed(np.full(len(records), release.total / len(records)))

@@ -56,7 +56,7 @@ def moments_of(release: Release, name: str, factors: Floats) -> Evidence | None:
 
 def _found(release: Release, name: str, cell: LinearQuery, whole: bool) -> Iterator[tuple[Measurement, Floats]]:
     """Moments or positions of a column by others that tell who is in a group, with the part of each cell in it."""
-    for each in release.positions:
+    for each in () if release.domain.population else release.positions:  # sums of the weights that count alone
         target = each.target
         if not (isinstance(target, Positions) and target.whole is whole and target.column == name and not target.other):
             continue

@@ -136,7 +136,7 @@ def column_summaries(
     check_confidence(confidence)
     listed = [attribute.name for attribute in release.domain.attributes if attribute.size <= MOST_LISTED]
     attributes = [release.domain[name] for name in (listed if names is None else names)]
-    tables = release.model.marginals([(attribute.name,) for attribute in attributes])
+    tables = release.hypothesis.marginals([(attribute.name,) for attribute in attributes])
     return [_summary(release, a, table, confidence) for a, table in zip(attributes, tables, strict=True)]
 
 
@@ -154,7 +154,7 @@ def _summary(release: Release, attribute: Attribute, counts: Floats, confidence:
         mean, *rest = _numbers(release, attribute, confidence)
         quartiles = tuple(rest)
     share = _share(release, attribute, common, counts, confidence)
-    drawn = {"share": (share, float(counts[common]) / max(1.0, release.total))}
+    drawn = {"share": (share, float(counts[common]) / max(1.0, release.stands_for))}
     if mean is not None and isinstance(attribute, IntegerRange | Binned):
         numbers, held = Numbers.of(attribute, release), counts[: attribute.ordinary]
         drawn["mean"] = mean, float(numbers.at @ held) / float(held.sum()) / numbers.unit
@@ -174,7 +174,7 @@ def _share(release: Release, attribute: Attribute, code: int, counts: Floats, co
     risk = check_confidence(confidence)
     total = release.bound(Conjunction.where(release.domain, {}), release.total, 1.0 - _SHARE_OF_COUNT * risk)
     count = _count(release, attribute, code, counts, (1.0 - _SHARE_OF_COUNT) * risk / attribute.size)
-    value = count.value / max(1.0, release.total)
+    value = count.value / max(1.0, release.stands_for)
     if count.low is None or count.high is None or total.low is None or total.high is None:
         return Estimate(value, None, None)
     low, high = count.low / max(1.0, total.high), min(1.0, count.high / max(1.0, total.low))
@@ -205,7 +205,7 @@ def release_warnings(release: Release) -> list[str]:
         release: The release; only its hypothesis is looked at, so they cost no budget.
     """
     columns = [column for column in release.domain.columns if isinstance(column, Binned) or column.other is not None]
-    tables = release.model.marginals([(column.name,) for column in columns]) if columns else []
+    tables = release.hypothesis.marginals([(column.name,) for column in columns]) if columns else []
     warnings = ((column.name, _warning(column, table)) for column, table in zip(columns, tables, strict=True))
     return [*_of_the_whole(release), *(f"{name}: {warning}" for name, warning in warnings if warning)]
 

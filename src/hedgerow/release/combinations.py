@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,9 @@ from hedgerow.queries import LinearQuery
 from hedgerow.release.answer import shares
 from hedgerow.release.evidence import Evidence, evidence_of, told
 from hedgerow.release.unbiased import Estimated, Runs
+
+if TYPE_CHECKING:
+    from hedgerow.release.population import Calibrated
 
 _FAR = 9.0
 """Variances of a number, as a multiple of the least one, from which on it bounds nothing that others leave open."""
@@ -27,6 +31,7 @@ class Combinations:
         queries: The questions, over one domain.
         found: The measurements.
         total: The number of records, if it is public.
+        known: What is added to each, where the measured tables tell a part of it (`population`).
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
@@ -41,6 +46,21 @@ class Combinations:
     queries: Sequence[LinearQuery]
     found: Runs
     total: float | None = None
+    known: Floats | None = None
+
+    @classmethod
+    def calibrated(cls, queries: Sequence[LinearQuery], each: Sequence[Calibrated | None], found: Runs) -> Self:
+        """Questions that are calibrated to totals of the population; none is told where one of them is not.
+
+        Args:
+            queries: The questions.
+            each: What they come to.
+            found: The measurements.
+        """
+        told = [calibrated for calibrated in each if calibrated is not None]
+        if len(told) < len(each):
+            return cls(queries, Runs([]))
+        return cls([each.left for each in told], found, known=np.array([each.known for each in told]))
 
     def variance(self, factors: ArrayLike) -> float | None:
         """The least variance of the estimates of a combination; None where nothing was measured that tells it.
@@ -98,11 +118,14 @@ class Combinations:
 
     def _estimates(self, places: tuple[int, ...]) -> tuple[Sequence[Estimated], Floats]:
         """The estimates of some questions together, with their covariances."""
-        if places not in self._known:
+        if places not in self._kept:
             estimates = list(told([self.queries[place] for place in places], self.found, self.total))
-            self._known[places] = estimates, np.array([each.covariances for each in estimates])
-        return self._known[places]
+            if self.known is not None:
+                beside = self.known[list(places)]
+                estimates = [replace(each, values=each.values + beside) for each in estimates]
+            self._kept[places] = estimates, np.array([each.covariances for each in estimates])
+        return self._kept[places]
 
     @cached_property
-    def _known(self) -> dict[tuple[int, ...], tuple[Sequence[Estimated], Floats]]:
+    def _kept(self) -> dict[tuple[int, ...], tuple[Sequence[Estimated], Floats]]:
         return {}

@@ -182,7 +182,7 @@ class Correlation:
         With the scale k of a column, the position u of a number in it and d that of the mean, ``a = k (u - d)``.
         """
         products = next((m for m in self.release.positions if m.target.scope == self.names and _is_products(m)), None)
-        if products is None or not self._every or self.groups.cell(self.row).scope:
+        if products is None or self.release.domain.population or not self._every or self.groups.cell(self.row).scope:
             return None
         (k, m), r = ([each.span / unit for each, unit in zip(self.numbers, self.units, strict=True)]), self.value
         d, e = (

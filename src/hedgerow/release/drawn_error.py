@@ -64,7 +64,7 @@ def as_drawn(release: Release, n: int) -> Empirical:
         n: Number of records of the file, at least 1. Of a large one a part is drawn, which answers no better.
     """
     rows = min(n, chunk_rows(release.domain), max(_FEWEST, _LOOKED_UP // release.workload.n_candidates))
-    return Empirical(release.domain, release.total, release.sample(rows, seed=0).codes)
+    return Empirical(release.domain, release.stands_for, release.sample(rows, seed=0).codes)
 
 
 def drawn_error(release: Release, drawn: Empirical) -> DrawnError:
@@ -85,5 +85,5 @@ def drawn_error(release: Release, drawn: Empirical) -> DrawnError:
         [True, True]
     """
     workload = release.workload
-    errors = workload.candidate_errors(workload.answers(drawn) - workload.answers(release.model))
+    errors = workload.candidate_errors(workload.answers(drawn) - workload.answers(release.hypothesis))
     return DrawnError(float(np.mean(errors)), float(np.max(errors)), len(drawn.codes))

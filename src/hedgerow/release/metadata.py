@@ -523,7 +523,8 @@ def _unprotected(release: Release) -> str:
     """What the guarantee says nothing about."""
     told = ["The domain, that is the columns and values that the release lists"]
     told += ["the number of records"] if release.knows_total and not release.domain.known else []
-    told += ["known totals: " + "; ".join(table.text for table in release.domain.known)] if release.domain.known else []
+    totals = (*release.domain.known, *release.domain.population)
+    told += ["known totals: " + "; ".join(table.text for table in totals)] if totals else []
     return ", and ".join(told)
 
 

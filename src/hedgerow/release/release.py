@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, Self, final
@@ -21,6 +21,7 @@ from hedgerow.release.answer import (
     TOTAL_SHARE,
     Answer,
     Total,
+    agreed,
     answer_total,
     check_confidence,
     intersect,
@@ -41,13 +42,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from hedgerow.arrays import Floats, Ints
-    from hedgerow.domain import Clique, Domain
+    from hedgerow.domain import Clique, Domain, KnownTable
     from hedgerow.models import Codes, Model
     from hedgerow.privacy import AdditiveNoise, Budget, Event, WorkloadError
     from hedgerow.queries import Measurement, Workload
     from hedgerow.release.bin_positions import BinPositions
     from hedgerow.release.criteria import Verdict
     from hedgerow.release.lost_weight import LostShare
+    from hedgerow.release.population import Calibrated
     from hedgerow.release.record_conditions import Given
     from hedgerow.release.records import Records
     from hedgerow.system import SigningKey
@@ -58,6 +60,8 @@ MOST_TOGETHER = 64
 WEIGHTED_RECORDS = 100_000
 """So many are drawn by default where records have weights, at most."""
 
+_PUBLIC = "which is taken for public"
+"""The end of what an answer covers that known totals determine."""
 _KNOWN_STD = 1e-6
 """Standard deviation that known totals are taken to have beside noisy tables, in counts."""
 
@@ -177,6 +181,23 @@ class Release:
         """Whether the number of records is public: by the neighbouring relation, or by known totals."""
         return self.budget.neighbours.public_total or bool(self.domain.known)
 
+    @cached_property
+    def hypothesis(self) -> Model:
+        """What answers and records come from: the model, calibrated to totals of the population where these are known.
+
+        ``model`` is what was fitted to the measurements, in the weights that count.
+        """
+        if not self.domain.population:
+            return self.model
+        from hedgerow.release.population import raked_to
+
+        return raked_to(self.model, self.domain)
+
+    @property
+    def stands_for(self) -> float:
+        """The number of records, or of the population that they stand for, where it is known the true one."""
+        return float(self.domain.of_population.known_total or self.total)
+
     @property
     def spent(self) -> float:
         """Sum of the charges, in the budget's unit."""
@@ -230,9 +251,9 @@ class Release:
 
         if not self.lost:
             return None
-        everyone = Conjunction.where(self.domain, {})
+        everyone, known = Conjunction.where(self.domain, {}), self.knows_total or bool(self.domain.population)
         counted = partial(self.bound, everyone, self.total)
-        return LostShare.of(self.lost[0], counted, known=self.knows_total)
+        return LostShare.of(self.lost[0], counted, known=known)
 
     @property
     def weight(self) -> Weight | None:
@@ -421,7 +442,7 @@ class Release:
         from hedgerow.release import sample_spark
 
         wanted = self._checked(n, method)
-        if wanted == self.domain.known_total:
+        if wanted == self.domain.known_total or self.domain.population:
             message = "Spark draws partitions by themselves, which do not keep known totals"
             raise ConfigError(message, remedy="write a Parquet file, or draw another number of records")
         return sample_spark(self, wanted, session=session, partitions=partitions, seed=seed, method=method)
@@ -443,11 +464,12 @@ class Release:
         self, n: int, known: LinearQuery | dict[str, Ints] | None, drawing: np.random.Generator, method: Method
     ) -> Iterator[Codes]:
         """Codes of records in blocks; those of as many records as known totals count have these totals."""
-        if known is None and method == "systematic" and n == self.domain.known_total:
+        domain = self.domain.of_population if self.domain.population else self.domain
+        if known is None and method == "systematic" and n == domain.known_total:
             from hedgerow.models import controlled_records
 
-            return iter([controlled_records(self.model, drawing)])
-        return self.model.sample_blocks(n, drawing, method, known)
+            return iter([controlled_records(self.hypothesis, domain, drawing)])
+        return self.hypothesis.sample_blocks(n, drawing, method, known)
 
     @property
     def n_records(self) -> int:
@@ -456,7 +478,7 @@ class Release:
         Where records have weights, they stand for a population, which may be far larger than the table: then 100,000 at
         most are drawn, each of which stands for equally many.
         """
-        return self._n_of(self.total)
+        return self._n_of(self.stands_for)
 
     def _n_of(self, count: float) -> int:
         return min(max(1, round(count)), sys.maxsize if self.weight is None else WEIGHTED_RECORDS)
@@ -493,7 +515,7 @@ class Release:
         import pyarrow as pa
 
         clique = Marginal(self.domain, (names,) if isinstance(names, str) else tuple(names)).scope
-        table = self.model.marginals([clique])[0]
+        table = self.hypothesis.marginals([clique])[0]
         codes = np.unravel_index(np.arange(table.size), table.shape)
         columns = {
             name: pa.array([self.domain[name].label(int(code)) for code in axis])
@@ -527,7 +549,8 @@ class Release:
                 remedy="ask for a condition, or call marginal() for all cells of a marginal",
             )
         found = self.bound(asked, self.value(asked), confidence, together=together)
-        return replace(found, covers=found.covers + self.left_uncounted) if found.has_interval else found
+        counted = "" if found.covers.endswith(_PUBLIC) else self.left_uncounted
+        return replace(found, covers=found.covers + counted) if found.has_interval else found
 
     def bound(self, query: LinearQuery, value: float, confidence: float = 0.95, *, together: bool = False) -> Answer:
         """Add the interval to a linear query's value under the model.
@@ -538,12 +561,14 @@ class Release:
             confidence: Probability that the interval covers the true answer.
             together: See `answer`.
         """
+        if self.domain.population:
+            return self._calibrated_bound(query, confidence)
         total = self._total_evidence()
         if not query.scope:
             return answer_total(query, value, total, confidence)
         told = known_answer(query, self._known)
         if told is not None:
-            return Answer(told[0], told[0], told[0], f"{told[1]}, which is taken for public")
+            return Answer(told[0], told[0], told[0], f"{told[1]}, {_PUBLIC}")
         pieces: list[Evidence | Together] = list(measured(query, self._runs, total.value if total.public else None))
         slack = total.slack(TOTAL_SHARE * check_confidence(confidence))
         if together and not pieces:
@@ -564,18 +589,55 @@ class Release:
             return Answer(value, None, None, NOTHING)
         return intersect(query, value, pieces, total, confidence)
 
+    def _calibrated_bound(self, query: LinearQuery, confidence: float) -> Answer:
+        """The interval of an answer that is calibrated to totals of the population; see `population`."""
+        value, risk = self.value(query), check_confidence(confidence)
+        told = known_answer(query, self._known)
+        if told is not None or not query.scope:
+            value, source = told or (value, "the known population")
+            return Answer(value, value, value, f"{source}, {_PUBLIC}")
+        (question,) = self._calibrated([query])
+        if question is None:
+            return Answer(value, None, None, NOTHING)
+        if question.exact:
+            return Answer(*(question.known,) * 3, f"the known population, {_PUBLIC}")
+        pieces = [replace(each, centre=each.centre + question.known) for each in measured(question.left, self._runs)]
+        if not pieces:
+            return Answer(value, None, None, NOTHING)
+        low, high, source = agreed(pieces, risk)
+        low, high = min(low, high), max(low, high)
+        value = min(pieces, key=lambda piece: piece.variance).corrected(value)
+        covers = (
+            f"the weights calibrated to the known population, with {100 * confidence:.6g}% confidence, from {source}"
+        )
+        return Answer(min(max(value, low), high), low, high, covers)
+
+    def _calibrated(self, queries: Sequence[LinearQuery]) -> list[Calibrated | None]:
+        from hedgerow.release.population import Calibrated
+
+        return [Calibrated.of(query, self.hypothesis, self._totals) for query in queries]
+
+    @cached_property
+    def _totals(self) -> Sequence[KnownTable]:
+        """Totals of the population that measured tables tell too."""
+        from hedgerow.release.population import told_totals
+
+        return told_totals(self.domain, self.measurements)
+
     def combinations(self, *queries: LinearQuery) -> Combinations:
         """Linear combinations of linear queries over the domain, with intervals from the measured tables.
 
         Args:
             queries: The queries, of some attributes each.
         """
+        if self.domain.population:
+            return Combinations.calibrated(queries, self._calibrated(queries), self._runs)
         return Combinations(queries, self._runs, self.total if self.knows_total else None)
 
     @property
     def record_count(self) -> Evidence | None:
         """The noisy number of records, if that is what was measured first and once."""
-        if self.knows_total or len(self.count_noises) != 1:
+        if self.knows_total or self.domain.population or len(self.count_noises) != 1:
             return None
         (noise,) = self.count_noises
         noises = Noises.of(noise.kind, noise.scale, np.ones(1))
@@ -621,13 +683,13 @@ class Release:
     def value(self, query: LinearQuery) -> float:
         """The model's answer of a linear query, in counts, without an interval."""
         if not query.scope:
-            return float(query.of_table(np.array(self.total))[0])
+            return float(query.of_table(np.array(self.stands_for))[0])
         if query.scope not in self._tables:
             if math.prod(self.domain.shape_of(query.scope)) > _KEPT_CELLS:
-                return float(query.on(self.model)[0])
+                return float(query.on(self.hypothesis)[0])
             if len(self._tables) >= _KEPT_TABLES:
                 self._tables.clear()
-            self._tables[query.scope] = self.model.marginals([query.scope])[0]
+            self._tables[query.scope] = self.hypothesis.marginals([query.scope])[0]
         return float(query.of_table(self._tables[query.scope])[0])
 
     @cached_property
@@ -643,14 +705,16 @@ class Release:
     @cached_property
     def _runs(self) -> Runs:
         """The measurements, those together of which none was chosen by the noise of another one."""
-        return Runs([(*self._known, *run) for run in runs(self.events, self.measurements)] or [self._known])
+        known = () if self.domain.population else self._known
+        return Runs([(*known, *run) for run in runs(self.events, self.measurements)] or [known])
 
     @cached_property
     def _known(self) -> tuple[Measurement, ...]:
         """Known totals, as measurements whose noise is nothing beside that of any."""
         from hedgerow.models import as_measurements
 
-        return tuple(as_measurements(self.domain, _KNOWN_STD)) if self.domain.known else ()
+        domain = self.domain.of_population if self.domain.population else self.domain
+        return tuple(as_measurements(domain, _KNOWN_STD)) if domain.known else ()
 
     def _total_evidence(self) -> Total:
         if self.knows_total:

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Binned, Clique, ends_of
+from hedgerow.domain import Binned, Clique, ends_of, telling
 from hedgerow.domain.measures import written
 from hedgerow.engines import is_duckdb
 from hedgerow.errors import ConfigError
@@ -54,6 +54,8 @@ _LEAST_FACTOR = 1e-6
 """Least factor of calibration that replicates begin with: cells that it emptied are not empty in all of them."""
 _NARROW = 1e-6
 """Variance inside a bin, in squares of its width, below which its records are at one place."""
+_TO_POPULATION, _APART = 200, 1e-9
+"""Times that weights are brought to totals of the population, and the share of these that is rounding."""
 _DIGITS = 6
 """Digits behind the point of weights: those in files are those in memory."""
 _MOST_GUESSED = 0.5
@@ -229,7 +231,7 @@ class Replicates:
     @property
     def weight(self) -> Floats:
         """What each record weighs, shape ``(n,)``: they have the tables that were measured, in coarse cells."""
-        return np.round(self._calibrated.weight, _DIGITS)
+        return np.round(self._calibrated.to_population, _DIGITS)
 
     @property
     def says(self) -> str:
@@ -262,7 +264,8 @@ class Replicates:
             drawn = replace(run, model=run.held).sample(len(self.records), numbered(self.seed, number))
             weights = self._calibrated.of_replicate(drawn.codes, None, run)
             rng = numbered(self.seed, self.number + number)
-            yield drawn, np.round(_Inside.of(drawn).moved(weights, self.release, self.target, rng), _DIGITS)
+            weights = _Inside.of(drawn).moved(weights, self.release, self.target, rng)
+            yield drawn, np.round(self._calibrated.of_population(drawn.codes, weights), _DIGITS)
 
     def estimate(
         self,
@@ -559,6 +562,35 @@ class _Calibrated:
         """Answers of the hypothesis to what was measured."""
         return answered([each.target for each in self.release.measurements], self.release.model)
 
+    @cached_property
+    def to_population(self) -> Floats:
+        """The weights of the records with the totals of the population, where these are known."""
+        return self.of_population(self.records.codes, self.weight)
+
+    def of_population(self, codes: Any, weights: Floats) -> Floats:
+        """The weights with the totals of the population, where these are known; else as they are.
+
+        Args:
+            codes: Records, shape ``(n, len(domain))``.
+            weights: Their weights.
+
+        Raises:
+            ConfigError: There are too few records for these totals.
+        """
+        domain = self.release.domain
+        if not domain.population:
+            return weights
+        total, tables = self.release.stands_for, telling(domain.of_population)
+        places = [*cells_of(domain, codes, [table.names for table in tables])]
+        wanted = [table.counts.astype(np.float64) for table in tables]
+        for _ in range(_TO_POPULATION):
+            weights = raked(weights, places, wanted, total, _SWEEPS)[0]
+            held = [np.bincount(at, weights, len(table)) for at, table in zip(places, wanted, strict=True)]
+            if all(np.abs(now - table).max() < _APART * total for now, table in zip(held, wanted, strict=True)):
+                return weights
+        message = f"{len(codes):,} records have no weights with all known totals of the population"
+        raise ConfigError(message, remedy="draw more records")
+
 
 @dataclass(frozen=True, eq=False)
 class _Inside:
@@ -627,7 +659,8 @@ def _weights(calibrated: _Calibrated, runs: Sequence[Release], target: Target, s
     for number, each in enumerate(runs):
         run = replace(each, model=each.held)
         weights = calibrated.of_replicate(codes, reweighing.weights(run), run)
-        columns.append(inside.moved(weights, release, target, numbered(seed, len(runs) + number)))
+        weights = inside.moved(weights, release, target, numbered(seed, len(runs) + number))
+        columns.append(calibrated.of_population(codes, weights))
     return np.column_stack(columns)
 
 

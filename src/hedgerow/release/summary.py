@@ -51,7 +51,8 @@ def weights_of(release: Release) -> dict[str, Any]:
     if release.weight is None:
         return {}
     lost = None if release.lost_share is None else release.lost_share.to_dict()
-    return {"weights": {"column": release.weight.column, "capped_at": release.weight.largest, "lost": lost}}
+    known = {"known_population": release.stands_for} if release.domain.population else {}
+    return {"weights": {"column": release.weight.column, "capped_at": release.weight.largest, "lost": lost, **known}}
 
 
 def weights_sentence(release: Release) -> str:
@@ -63,8 +64,11 @@ def weights_sentence(release: Release) -> str:
     if release.weight is None:
         return ""
     lost = "how much of the population is lost was not measured"
+    if release.domain.population:
+        lost = f"answers and records are calibrated to the known population of {release.stands_for:,.0f}"
     if release.lost_share is not None:
-        lost = f"they lose {release.lost_share.text}"
+        before = f"{lost}; " if release.domain.population else ""
+        lost = f"{before}they lose {release.lost_share.text}"
     return f"All numbers are {release.weight.capped}; {lost}."
 
 

@@ -252,7 +252,7 @@ def marginal_plot(
 
     def sums(steps: Sequence[range]) -> Floats:
         if counts is None:
-            return release.model.conjunctions([query(codes) for codes in steps])
+            return release.hypothesis.conjunctions([query(codes) for codes in steps])
         return np.array([counts[codes.start : codes.stop].sum() for codes in steps])
 
     def answer(codes: range, count: float) -> Answer:
@@ -262,7 +262,7 @@ def marginal_plot(
         if attribute.size > MOST_BARS and isinstance(attribute, Binned | IntegerRange):
             axes = _ordered(attribute, sums, answer)
         else:
-            table = release.model.marginals([(attribute.name,)])[0] if counts is None else counts
+            table = release.hypothesis.marginals([(attribute.name,)])[0] if counts is None else counts
             axes = _bars(attribute, table, answer)
         written = svg_file_of if purpose == "file" else svg_of
         return written(axes, f"synthetic counts of {attribute.name}")

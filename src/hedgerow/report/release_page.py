@@ -172,11 +172,11 @@ def _algorithm(release: Release) -> str:
 
 def _facts(release: Release) -> dict[str, str]:
     """The figures at the top."""
-    public = release.knows_total
+    public = release.knows_total or bool(release.domain.population)
     budget = release.budget.to_dict()
     records = "number of records" if release.weight is None else "population"
     facts = {
-        f"{records}{'' if public else ', noisy'}": number_text(release.total, 3),
+        f"{records}{'' if public else ', noisy'}": number_text(release.stands_for, 3),
         "columns": str(len(release.domain)),
     }
     facts |= {name: at_most(budget[name]) for name in ("epsilon", "delta", "rho", "mu") if name in budget}
@@ -353,7 +353,7 @@ def draw_column(release: Release, column: str, confidence: float = CONFIDENCE) -
             f"the release has no attribute {column!r}", remedy=f"its attributes are: {', '.join(release.domain.names)}"
         )
     attribute = release.domain[column]
-    counts = release.model.marginals([(column,)])[0] if attribute.size <= MOST_LISTED else None
+    counts = release.hypothesis.marginals([(column,)])[0] if attribute.size <= MOST_LISTED else None
     return Drawing(marginal_plot(release, attribute, counts, confidence, "file"))
 
 
@@ -362,6 +362,6 @@ def _marginals(release: Release) -> Iterator[tuple[str, str]]:
 
     drawn = release.domain.attributes[:MOST_DRAWN]
     listed = [(attribute.name,) for attribute in drawn if attribute.size <= MOST_LISTED]
-    tables = dict(zip(listed, release.model.marginals(listed), strict=True))
+    tables = dict(zip(listed, release.hypothesis.marginals(listed), strict=True))
     for attribute in drawn:
         yield attribute.name, marginal_plot(release, attribute, tables.get((attribute.name,)), CONFIDENCE)

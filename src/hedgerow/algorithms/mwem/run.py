@@ -134,6 +134,9 @@ class MWEMRun:
         domain = self.workload.domain
         if domain.known:  # refused before anything is spent
             check_raked(hypothesis(domain, float(domain.known[0].total)), domain)
+        if domain.population:
+            people = domain.of_population
+            check_raked(hypothesis(people, float(people.known[0].total)), people)
         self.total = number_of_records(self.curator, self.charges.total)
         budget, amount = self.curator.budget, self.charges.rounds
         asked = with_higher_orders(self.config, self.asked, budget, amount, self.total)

@@ -355,18 +355,26 @@ def check_known(domain: Domain, budget: Budget, *, takes: bool) -> None:
         takes: Whether the mechanism keeps known totals.
 
     Raises:
-        ConfigError: There are known totals, and the mechanism does not; or of persons or weights only a part counts.
+        ConfigError: There are known totals, and the mechanism does not; or of persons or weights only a part counts, or
+            the totals are of the population, and records have no weights.
     """
-    if not domain.known:
+    persons = budget.neighbours.persons
+    if not (domain.known or domain.population):
         return
     if not takes:
         raise ConfigError(
             "this mechanism does not keep known totals", remedy="make a release by mwem, or leave the totals out"
         )
-    if budget.neighbours.persons is not None:
+    if domain.known and persons is not None:
+        weighted = persons.weight is not None
         raise ConfigError(
             "known totals are of all records, and of persons or weights only what is bounded counts",
-            remedy="leave the known totals out",
+            remedy="give totals of the population: population in place of count" if weighted else "leave them out",
+        )
+    if domain.population and (persons is None or persons.weight is None):
+        raise ConfigError(
+            "known totals are of the population that weights stand for, and records have none",
+            remedy="give totals of records (count in place of population), or name the column of weights",
         )
 
 

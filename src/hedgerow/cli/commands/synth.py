@@ -127,7 +127,8 @@ def synth(
       hedgerow synth visits.csv --domain visits.yaml --epsilon 1 --delta 1e-9 \
           --person patient --at-most 5 -o synthetic.csv
       hedgerow synth survey.csv --domain survey.yaml --epsilon 1 --delta 1e-9 \
-          --weight PWGTP --largest-weight 200 -o synthetic.csv
+          --weight PWGTP --largest-weight 200 --known population_by_sex.csv \
+          -o synthetic.csv
       hedgerow synth duckdb:census.db#people --domain people.yaml --epsilon 1 \
           -o duckdb:synthetic.db#people
       hedgerow synth people.csv --domain people.yaml --epsilon 1 \
@@ -145,7 +146,7 @@ def synth(
         offer_draft(shown, data, split_names(chosen.columns), how.apart)
     between = budgeted.between(how.persons)
     check_public(prior, inputs_of(data))
-    totals = [Path(each) for each in described.known or () if not each.isdecimal()]
+    totals = [Path(each) for each in described.known or () if not each.removeprefix("population=").isdecimal()]
     beside = (described.domain, registering.register, prior, *questions.files, *totals)
     place, release = files.checked([*inputs_of(data), *(each for each in beside if each is not None)], data)
     key = signing_key(shown, files.sign)
@@ -307,4 +308,4 @@ def _tell(
 
 def _stands_for(release: Release, n_records: int) -> str:
     """People of the population that a record stands for, where the records of the table had weights."""
-    return "" if release.weight is None else f", each of which stands for {release.total / n_records:,.4g}"
+    return "" if release.weight is None else f", each of which stands for {release.stands_for / n_records:,.4g}"

@@ -5,11 +5,9 @@ A pass may also collect the labels that occur in columns of texts, whoever has t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -103,7 +101,7 @@ class Weights:
         self._file = file
         self.column = column
         self._largest = None if largest is None else round(largest / grain)
-        self._codes = encoder(IntegerRange(column, 0, LARGEST_TOTAL)).codes if grain == 1.0 else partial(_parts, grain)
+        self._codes = encoder(IntegerRange(column, 0, LARGEST_TOTAL), grain).codes
         self._total = 0
         self._faults = FaultLog(file, show_values=False)
 
@@ -155,25 +153,6 @@ class Weights:
                 column=self.column,
                 remedy=f"check that this is the column of {noun}s",
             )
-
-
-def _parts(grain: float, column: pa.Array[Any]) -> Ints:
-    """Numbers in units of a grain, to which each is rounded; or faults."""
-    told = column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
-    units = np.array([_part(value, grain) for value in told.dictionary.to_pylist()] or [0], dtype=np.int64)
-    found: Ints = units[told.indices.fill_null(0).to_numpy(zero_copy_only=False)]
-    found[told.is_null().to_numpy(zero_copy_only=False)] = Fault.MISSING
-    return found
-
-
-def _part(value: Any, grain: float) -> int:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return Fault.NOT_A_NUMBER if str(value).strip() else Fault.MISSING
-    if math.isnan(number) or isinstance(value, bool):
-        return Fault.NOT_A_NUMBER
-    return round(number / grain) if 0.0 <= number <= LARGEST_TOTAL * grain else Fault.OUT_OF_RANGE
 
 
 def _remedy(fault: Fault, noun: str) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique, KnownTable, Overlap, codes_at, places_in, running_order, telling
+from hedgerow.domain import Clique, Domain, KnownTable, Overlap, codes_at, places_in, running_order, telling
 from hedgerow.errors import ConfigError
 from hedgerow.models.core import sampling_kernels as compiled
 from hedgerow.models.core.records import Codes
@@ -35,11 +35,12 @@ _NEAR = 1e-7
 """Distance from a whole number that is rounding."""
 
 
-def controlled_rows(model: Model, draw: np.random.Generator) -> dict[str, Ints]:
+def controlled_rows(model: Model, domain: Domain, draw: np.random.Generator) -> dict[str, Ints]:
     """Codes of the names of all known tables, one row for each record, in random order.
 
     Args:
-        model: A hypothesis that has the known totals of its domain.
+        model: A hypothesis that has the known totals.
+        domain: The domain that holds them.
         draw: Randomness of the rounding.
 
     Returns:
@@ -55,31 +56,31 @@ def controlled_rows(model: Model, draw: np.random.Generator) -> dict[str, Ints]:
         >>> known = [{"columns": ["a"], "counts": [2, 1]}, {"columns": ["b"], "counts": [1, 2]}]
         >>> model = Histogram(with_known(domain, known), 3.0)
         >>> _ = rake(model, telling(model.domain))
-        >>> rows = controlled_rows(model, np.random.default_rng(0))
+        >>> rows = controlled_rows(model, model.domain, np.random.default_rng(0))
         >>> np.bincount(rows["a"]), np.bincount(rows["b"])
         (array([2, 1]), array([1, 2]))
     """
-    domain = model.domain
     tables = [table for table in telling(domain) if table.names]
     if not tables:
         return {}
     order = running_order(domain)
     found = None if order is None else _in_turn(model, order, draw)
-    names, places, counts = _overlapping(model, tables, draw) if found is None else found
+    names, places, counts = _overlapping(model, domain, tables, draw) if found is None else found
     rows = np.repeat(places, counts)
     draw.shuffle(rows)
     codes = np.unravel_index(rows, domain.shape_of(names))
     return {name: np.asarray(code, dtype=np.int64) for name, code in zip(names, codes, strict=True)}
 
 
-def controlled_records(model: Model, draw: np.random.Generator) -> Codes:
+def controlled_records(model: Model, domain: Domain, draw: np.random.Generator) -> Codes:
     """As many records as known totals count, which have all of them.
 
     They are drawn as usual. Records of cells that got too many are taken out again, and rows of those that got too few
     are completed: few, since both are rounded from the same hypothesis, so that all else stays as near to it.
 
     Args:
-        model: A hypothesis that has the known totals of its domain.
+        model: A hypothesis that has the known totals.
+        domain: The domain that holds them.
         draw: Randomness.
 
     Returns:
@@ -88,9 +89,8 @@ def controlled_records(model: Model, draw: np.random.Generator) -> Codes:
     Raises:
         ConfigError: See `controlled_rows`.
     """
-    domain = model.domain
     drawn = model.sample(domain.known[0].total, draw)
-    rows = controlled_rows(model, draw)
+    rows = controlled_rows(model, domain, draw)
     if not rows:
         return drawn
     names = tuple(rows)
@@ -176,7 +176,9 @@ def _rounded(weights: Floats, sums: Sequence[tuple[Ints, Ints]], draw: np.random
     return np.asarray(whole, dtype=np.int64) if all(met) else None
 
 
-def _overlapping(model: Model, tables: Sequence[KnownTable], draw: np.random.Generator) -> tuple[Clique, Ints, Ints]:
+def _overlapping(
+    model: Model, domain: Domain, tables: Sequence[KnownTable], draw: np.random.Generator
+) -> tuple[Clique, Ints, Ints]:
     """Names, cells and numbers of records by a whole-number programme.
 
     Raises:
@@ -184,7 +186,7 @@ def _overlapping(model: Model, tables: Sequence[KnownTable], draw: np.random.Gen
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    cells = Overlap.of(model.domain, tables, most=_MOST_WHOLE)
+    cells = Overlap.of(domain, tables, most=_MOST_WHOLE)
     if cells is None:
         raise ConfigError(
             "known tables overlap in a circle, and have too many cells together for records to be rounded",

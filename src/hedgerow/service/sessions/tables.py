@@ -54,7 +54,7 @@ def domain_of(domain: Mapping[str, Any], described: Mapping[str, Any]) -> Domain
             "its types were taken from a table and trusted, which the guarantee of a data set does not name",
             remedy="check that they are public, and delete the line 'trusted_types: true'",
         )
-    if declared.known:
+    if declared.known or declared.population:
         raise DomainError(
             "it has known totals, which the answers of a session do not keep",
             remedy="leave the section 'known' out, or make a release with them: hedgerow synth --known",
