@@ -18,10 +18,19 @@ from hedgerow.domain import Clique, Derived, Domain, IntegerRange, places_in
 
 EPSILON = 1.0
 SEEDS = 2
+PARTS: list[list[Clique]] = [
+    [("area", "c"), ("county", "a", "b", "c"), ("state", "a", "b", "c"), ("a", "b", "c")],
+    [("area", "b"), ("county", "c")],
+    [("area", "b"), ("county", "c"), ("state", "a", "b", "c"), ("a", "b", "c")],
+    [("area", "a", "b", "c"), ("state", "c")],
+    [("area", "a", "b", "c"), ("county", "c"), ("c",)],
+    [("area", "a", "c"), ("area", "b"), ("county", "a", "b", "c"), ("state", "a", "b", "c")],
+]
+"""Workloads that are not whole levels."""
 
 
 def rows() -> Iterator[Row]:
-    """Mean total variation distances of tables, pure epsilon 1, add-remove."""
+    """Mean total variation distances of whole levels, and mean errors of other tables; pure epsilon 1, add-remove."""
     for name, domain, columns in tables():
         scopes = _levels(domain)
         exact = {scope: _counts(domain, columns, scope) for scope in (*scopes, *_shown(domain))}
@@ -33,6 +42,19 @@ def rows() -> Iterator[Row]:
                 for every in (ours, theirs)
             )
             yield Row(f"{name}: {' * '.join(scope)}", us, them, "projected top down", "of N")
+        yield from _parts(name, domain, columns)
+
+
+def _parts(name: str, domain: Domain, columns: Sequence[Ints]) -> Iterator[Row]:
+    """Tables that are not whole at every level, beside each of them with an even share of the budget."""
+    for asked in PARTS:
+        scopes = [domain.clique(each) for each in asked]
+        exact = {scope: _counts(domain, columns, scope) for scope in scopes}
+        every = [_ours(domain, columns, scopes, scopes, seed) for seed in range(SEEDS)]
+        for scope, counts in exact.items():
+            error = float(np.mean([np.abs(found[scope] - counts).mean() for found in every]))
+            text = f"{name}: {' * '.join(scope)}, beside {len(scopes) - 1} others"
+            yield Row(text, error, len(scopes) / EPSILON, "measured directly", "counts")
 
 
 def tables() -> Iterator[tuple[str, Domain, list[Ints]]]:

@@ -68,7 +68,7 @@ from .fit.refit import (
 from .fit.residual_basis import ResidualBasis as ResidualBasis
 from .fit.rules import Proximal as Proximal, Refit as Refit, Stretched as Stretched, Sweeps as Sweeps
 from .fit.top_down import (
-    added_names as added_names,
+    coarse_first as coarse_first,
     fit_top_down as fit_top_down,
     levels_of as levels_of,
     measured_levels as measured_levels,

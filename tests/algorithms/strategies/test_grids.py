@@ -286,7 +286,7 @@ def test_levels_are_measured_only_where_the_finest_cells_hold_few_records() -> N
     assert not level_steps(workload, budget, 1.0, 1e6)
     for other in (
         Workload.marginals(AREAS, cliques=TABLES[-1:]),
-        Workload.marginals(AREAS, cliques=[*TABLES, ("race",)]),
+        Workload.marginals(AREAS, cliques=[("area", "sex"), ("area", "race")]),
         workload + Workload.prefixes(AREAS, "area"),
         workload + Workload.parse("cells:2", AREAS),
     ):
@@ -297,6 +297,29 @@ def test_weights_of_levels_are_their_shares() -> None:
     workload = Workload.parse("marginals:sex*race @ 3; marginals:area.20*sex*race; marginals:area*sex*race @ 2", AREAS)
     steps = level_steps(workload, PureDP(1.0), 0.6, 10_000.0)
     assert [round(step.charge, 6) for step in steps] == [0.3, 0.1, 0.1, 0.1]
+
+
+PARTS = [
+    [("area", "race"), ("area.20", "sex", "race"), ("sex", "race")],
+    [("area", "sex"), ("area.200", "race")],
+    [("area", "sex", "race"), ("area.200",), ("race",)],
+    [*TABLES, ("race",)],
+]
+
+
+@pytest.mark.parametrize("cliques", PARTS, ids=str)
+def test_tables_over_levels_that_are_not_whole_share_the_charge_too(cliques: list[tuple[str, ...]]) -> None:
+    scopes = [AREAS.clique(names) for names in cliques]
+    steps = level_steps(Workload.marginals(AREAS, cliques=scopes), PureDP(1.0), 1.0, 3_000.0)
+    charges = dict[tuple[str, ...], float]()
+    for step in steps:
+        assert isinstance(step.target, Marginal)
+        charges[step.target.scope] = step.charge
+    finest = max(scopes, key=AREAS.cells)
+    for scope in scopes:
+        assert charges[scope] >= (1.0 - 1e-9) * (0.5 if scope == finest else 1.0) / len(scopes)
+    assert set(charges) - set(scopes) <= {("area",)}
+    assert 1.0 - 1e-9 <= math.fsum(charges.values()) <= 1.0
 
 
 def test_a_run_measures_the_levels_and_keeps_to_the_coarse_ones() -> None:

@@ -10,7 +10,18 @@ from hypothesis import given, settings, strategies as st
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, IntegerRange, KnownTable, edge_level, impossible, places_in, width_level
-from hedgerow.models import Histogram, Markov, Model, Proximal, fit_top_down, levels_of, measured_levels, rake, refit
+from hedgerow.models import (
+    Histogram,
+    Markov,
+    Model,
+    Proximal,
+    coarse_first,
+    fit_top_down,
+    levels_of,
+    measured_levels,
+    rake,
+    refit,
+)
 from hedgerow.models.fit.top_down_kernels import children_of, dispersion, spread, subtrees
 from hedgerow.queries import Marginal, Measurement, NoiseKind
 from tests.examples import examples
@@ -153,7 +164,7 @@ def test_one_subtree_is_divided_after_another(domain: Domain) -> None:
 
 
 def fitted(model: Model, noisy: list[Measurement]) -> None:
-    fit_top_down(model, noisy, measured_levels(noisy))
+    fit_top_down(model, noisy, coarse_first(model.domain, {each.target.scope for each in noisy}))
 
 
 def test_exact_tables_are_kept_and_mere_noise_moves_nothing() -> None:
@@ -203,23 +214,101 @@ def areas_whose_totals_are_known_leave_coarse_tables_as_they_were() -> None:
         np.testing.assert_allclose(moved, kept, atol=0.5)
 
 
+PARTS = [
+    [("race", "area"), ("sex", "race", "county"), OTHERS],
+    [("sex", "area"), ("race", "county")],
+    [("sex", "race", "area"), ("race", "state"), ("county",), ("race",)],
+    [("sex", "area"), ("race", "area"), ("sex", "race", "county"), ("sex", "state")],
+]
+
+
+def _sums(cells: Floats, scope: Clique) -> Floats:
+    return np.bincount(places_in(PLAIN, PLAIN.names, scope).reshape(-1), cells, PLAIN.cells(scope))
+
+
+def in_form(kind: type[Histogram | Markov], domain: Domain, scopes: list[Clique]) -> Model:
+    model = kind(domain, TOTAL)
+    if isinstance(model, Markov):
+        model.cover(scopes)
+    return model
+
+
+@pytest.mark.parametrize("kind", [Histogram, Markov])
+@pytest.mark.parametrize("names", PARTS, ids=str)
+def test_tables_that_are_not_whole_levels_come_out_as_they_were_measured(
+    names: list[Clique], kind: type[Histogram | Markov]
+) -> None:
+    for domain in (PLAIN, RULED):
+        scopes = [domain.clique(each) for each in names]
+        exact = [_sums(people(domain), scope) for scope in scopes]
+        for scale, most in ((1e-6, 0.05), (3.0, 6.0)):
+            model = in_form(kind, domain, scopes)
+            fitted(model, measured(domain, dict.fromkeys(names, scale)))
+            for found, expected in zip(model.marginals(scopes), exact, strict=True):
+                assert np.abs(found.reshape(-1) - expected).mean() < most
+                assert (found.reshape(-1)[expected > 0.0] > 0.0).all()
+            if domain.constraints:
+                assert model.marginals([("race",)])[0][2] == 0.0
+    model: Model = kind(PLAIN, TOTAL)
+    refit(model, measured(PLAIN, dict.fromkeys(names, 1e9)), Proximal())
+    np.testing.assert_allclose(model.marginals([("area",)])[0], TOTAL / 120, rtol=0.05)
+
+
+def finer_tables_keep_all_coarser_ones() -> None:
+    """Sexes of areas keep the sexes of states and the number of records of areas: nothing is left to restore."""
+    names: list[Clique] = [("sex", "state"), ("race", "area"), ("sex", "area")]
+    calls, reweigh = list[Clique](), Markov.reweigh
+
+    def counting(model: Markov, scope: Clique, table: Floats) -> None:
+        calls.append(scope)
+        reweigh(model, scope, table)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Markov, "reweigh", counting)
+        fitted(in_form(Markov, PLAIN, names), measured(PLAIN, dict.fromkeys(names, 10.0)))
+    assert len(calls) <= 2 * len(set(calls))
+
+
+def what_tables_have_in_common_is_told_by_all() -> None:
+    """Counties hold the records of their areas, which were measured well, and not those of their noisy races."""
+    noisy = measured(PLAIN, {("race", "county"): 100.0, ("sex", "area"): 1.0})
+    model = in_form(Markov, PLAIN, [each.target.scope for each in noisy])
+    fitted(model, noisy)
+    found = model.marginals([("county",)])[0]
+    np.testing.assert_allclose(found, _sums(people(PLAIN), ("county",)), atol=40.0)
+
+
 def _sums_forgotten(patched: pytest.MonkeyPatch) -> None:
     patched.setattr("hedgerow.models.fit.top_down._EXACT", 0.0)
 
 
+def _coarser_forgotten(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr("hedgerow.models.fit.top_down._fitted", lambda cells, _: cells)
+
+
+def _in_common_forgotten(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(
+        "hedgerow.models.fit.top_down._with_common", lambda domain, scopes, _: sorted(scopes, key=domain.cells)
+    )
+
+
 MUTANTS = [
+    Mutant("tables that move what is coarser", _coarser_forgotten, finer_tables_keep_all_coarser_ones),
+    Mutant(
+        "tables that do not agree on what they have in common",
+        _in_common_forgotten,
+        what_tables_have_in_common_is_told_by_all,
+    ),
     Mutant(
         "levels without the totals that are known",
         _sums_forgotten,
         areas_whose_totals_are_known_leave_coarse_tables_as_they_were,
-    )
+    ),
 ]
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_areas_whose_totals_are_known_leave_coarse_tables_as_they_were(
-    mutant: Mutant, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_kept_is_kept_and_planted_bugs_are_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)
 
 
@@ -242,10 +331,27 @@ def test_levels_follow_each_other_and_tables_lie_on_them() -> None:
     expected = [OTHERS, (*OTHERS, "state"), (*OTHERS, "county"), ("area", *OTHERS)]
     assert levels_of(PLAIN, every) == [PLAIN.clique(names) for names in expected]
     assert levels_of(PLAIN, [*every, ("race",)]) == levels_of(PLAIN, [*every, ("area", "sex")]) == []
+    assert coarse_first(PLAIN, every) == levels_of(PLAIN, every)
+    assert set(coarse_first(PLAIN, [*every, ("race",)])) == {*every, ("race",), ("state",)}
+    assert coarse_first(PLAIN, [("sex", "race", "county"), ("race", "area"), ("sex", "state")]) == [
+        ("state",),
+        ("sex", "state"),
+        ("race", "county"),
+        ("sex", "race", "county"),
+        ("area", "race"),
+    ]
     assert levels_of(PLAIN, [("area",), ("county",)]) == []  # a line, which has a fit of its own
     ages = IntegerRange("age", 0, 9)
     crossed = Domain([AREA, ages, SEX], [*LEVELS, width_level(ages, 5)])
     assert levels_of(crossed, [("area", "age", "sex"), ("sex", "county", "age.5")])
+    assert not coarse_first(crossed, [("area", "age", "sex"), crossed.clique(("county", "age.5"))])
+    three = Domain([AREA, ages, SEX, RACE], LEVELS)
+    loop = [three.clique(names) for names in (("sex", "area"), ("race", "area"), ("age", "area"), ("sex", "county"))]
+    assert coarse_first(three, loop)
+    loop += [
+        three.clique(names) for names in (("sex", "race", "area"), ("sex", "age", "area"), ("race", "age", "area"))
+    ]
+    assert not coarse_first(three, loop)
     assert not levels_of(
         crossed, [("area", "age", "sex"), crossed.clique(("county", "age", "sex")), ("area", "sex", "age.5")]
     )
@@ -255,3 +361,6 @@ def test_other_tables_are_refused() -> None:
     noisy = measured(PLAIN, {("area",): 1.0, ("race",): 1.0})
     assert not measured_levels(noisy)
     assert not measured_levels(noisy[:1])
+    parts: list[Clique] = [("sex", "area"), ("race", "county")]
+    assert measured_levels(measured(PLAIN, dict.fromkeys(parts, 60.0)))
+    assert not measured_levels(measured(PLAIN, dict.fromkeys(parts, 1.0)))  # no noise to speak of

@@ -52,7 +52,7 @@ from hedgerow.algorithms.shared.plans import (
 from hedgerow.algorithms.strategies.candidates import Limit
 from hedgerow.cards import MOST_ROWS, card
 from hedgerow.domain import Categorical, Clique, Domain
-from hedgerow.models import LARGEST_TREE, Footprint, Proximal, Refit, Sweeps, cells_read, levels_of, usable_bytes
+from hedgerow.models import LARGEST_TREE, Footprint, Proximal, Refit, Sweeps, cells_read, coarse_first, usable_bytes
 from hedgerow.privacy import GRID, LARGEST_MASS, Budget, ExponentialMechanism, additive_noise, noise_of, noises_of
 from hedgerow.quantities import human_bytes, human_seconds
 from hedgerow.queries import Marginal, Measurable, Parities, Parity, Workload
@@ -304,8 +304,9 @@ def _held(
     cells: int,
 ) -> tuple[Footprint, int]:
     """What the hypothesis takes, and the cells that its trees are expected to fill, after so many measurements."""
-    if schedule.steps and schedule.decision is not None and is_over_tree(config, schedule.decision.fixed):
-        return Footprint.of_fit(schedule.decision.fixed.tables, config.largest_tree), cells
+    decision = schedule.decision
+    if schedule.steps and decision is not None and not decision.by_levels and is_over_tree(config, decision.fixed):
+        return Footprint.of_fit(decision.fixed.tables, config.largest_tree), cells
     if tree_cells is None and not config.needs_histogram:  # the hypothesis takes the form that costs less
         scopes = [target.scope for target, _ in schedule.steps if not isinstance(target, Parity)]
         if schedule.rounds is None and is_annealed(config, workload):
@@ -481,9 +482,9 @@ def _fit_once(config: MWEMSettings, workload: Workload, held: Footprint, steps: 
     if held.tree_cells is not None:
         return _LAST + _LAST_CELL * held.tree_cells
     if all(isinstance(target, Marginal) for target in steps) and (
-        levels := levels_of(workload.domain, {target.scope for target in steps})
+        levels := coarse_first(workload.domain, {target.scope for target in steps})
     ):
-        return _LEVEL_CELL * Marginal(workload.domain, levels[-1]).size
+        return _LEVEL_CELL * workload.domain.cells(levels[-1])
     if all(isinstance(target, Parity) for target in steps):
         return _PARITY * len(steps) + _PASS * workload.domain.size * math.log2(workload.domain.size)
     solved = _STEP_CELL * _passes(config.refit, 1) * sum(target.size for target in steps)

@@ -290,6 +290,12 @@ def choose_strategy(
             best = choice if best is None else min(best, choice, key=StrategyChoice.handicapped)
     if best is not None and config.prior is None:
         steps = level_steps(workload, budget, amount, records)
+        if (
+            steps
+            and limit_of(config, workload).binds
+            and not _held_by_trees(workload.domain, workload.scopes, tuple(factors), config.largest_tree)
+        ):
+            steps = []
         best = replace(best, by_levels=steps, fits=best.fits or bool(steps))
     return best
 

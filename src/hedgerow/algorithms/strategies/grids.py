@@ -18,10 +18,10 @@ of the budget is divided as if this were not known.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from hedgerow.algorithms.strategies.sub_strategy import AnsweredQueries, Goal, M
 from hedgerow.algorithms.strategies.trees import Numbers, complex_slopes, tree_levels
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
-from hedgerow.models import added_names, levels_of
+from hedgerow.models import coarse_first, levels_of
 from hedgerow.privacy import Budget
 from hedgerow.queries import Boxes, Marginal, Workload
 
@@ -350,12 +350,13 @@ def table_steps(target: Marginal, budget: Budget, charge: float, total: float) -
 
 
 def level_steps(workload: Workload, budget: Budget, charge: float, total: float) -> list[Step]:
-    """Measurements for whole tables over levels that follow each other, where the cells of the finest hold few records.
+    """Measurements for tables over levels, see `coarse_first`, where the cells of the finest hold few records.
 
-    Levels get shares in proportion to their weights: these make the product of their errors, each to the power of its
+    Tables get shares in proportion to their weights: these make the product of their errors, each to the power of its
     weight, the least, whatever the sizes of the tables. A part of each goes to the sums of its cells over the
     attributes that all levels have, as to how many persons an area has: they tell by themselves what many noisy cells
-    tell together. Of the finest, whose cells are mostly noise, they get half.
+    tell together. Of the finest, whose cells are mostly noise, they get half. Where levels are not whole, only the
+    finest table gives a part.
 
     Args:
         workload: Queries that the release should answer well.
@@ -376,26 +377,32 @@ def level_steps(workload: Workload, budget: Budget, charge: float, total: float)
         []
     """
     domain, scopes = workload.domain, workload.scopes
-    levels = levels_of(domain, scopes)
-    if set(levels) != set(scopes) or not all(family.whole for family in workload.families):
+    if not coarse_first(domain, scopes) or not all(family.whole for family in workload.families):
         return []
     weights = dict(zip(scopes, np.bincount(workload.scope_of, workload.candidate_weights).tolist(), strict=True))
-    sizes = [domain.cells(level) for level in levels]
-    shares = charge * _BELOW * np.array([weights[level] for level in levels]) / sum(weights.values())
-    noises, _ = Measurements.of_marginals(domain, levels, budget).noises(budget, shares)
-    if noises[-1] < min(_BESIDE) * total / sizes[-1]:
+    tables = sorted(scopes, key=domain.cells)
+    shares = charge * _BELOW * np.array([weights[table] for table in tables]) / sum(weights.values())
+    noises, _ = Measurements.of_marginals(domain, tables, budget).noises(budget, shares)
+    if noises[-1] < min(_BESIDE) * total / domain.cells(tables[-1]):
         return []
-    growth = Goal(workload, budget, charge).growth
-    steps = [Step(Marginal(domain, levels[0]), float(shares[0]))]
-    for (coarse, fine), size, share in zip(pairwise(levels), sizes[1:], shares[1:].tolist(), strict=True):
-        new = added_names(coarse, fine)
-        part = 0.5 if fine == levels[-1] else _OF_SUMS
-        if part**growth * size < _TELL_MORE * domain.cells(new):
+    whole, growth, steps = levels_of(domain, scopes) == tables, Goal(workload, budget, charge).growth, list[Step]()
+    for place, (table, share) in enumerate(zip(tables, shares.tolist(), strict=True)):
+        new = _added(domain, table, tables[:place])
+        part = 0.5 if table == tables[-1] else _OF_SUMS if whole else 0.0
+        if not new or part**growth * domain.cells(table) < _TELL_MORE * domain.cells(new):
             part = 0.0
         else:
             steps.append(Step(Marginal(domain, new), part * share))
-        steps.append(Step(Marginal(domain, fine), (1.0 - part) * share))
+        steps.append(Step(Marginal(domain, table), (1.0 - part) * share))
     return steps
+
+
+def _added(domain: Domain, table: Clique, others: Collection[Clique]) -> Clique:
+    """The levels that a table adds to the coarser ones among others; nothing where it adds other attributes too."""
+    above = {name for other in others if all(domain.determines(table, name) for name in other) for name in other}
+    new = tuple(name for name in table if name not in above)
+    levels = {domain.base((name,)) for other in (table, *others) for name in other if domain.function(name) is not None}
+    return new if above and levels.issuperset(domain.base((name,)) for name in new) else ()
 
 
 def _steps(domain: Domain, levels: Sequence[Clique], charge: float, shares: Mapping[Grid, float]) -> list[Step]:

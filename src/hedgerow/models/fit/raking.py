@@ -57,11 +57,11 @@ def rake(model: Model, tables: Sequence[KnownTable]) -> float:
     for _ in range(_SWEEPS):
         if worst <= NEAR:
             break
-        worst = max(_matched(model, *each) for each in wanted) / total
+        worst = max(matched(model, *each) for each in wanted) / total
     return float(worst)
 
 
-def _matched(model: Model, names: tuple[str, ...], wanted: Floats) -> float:
+def matched(model: Model, names: tuple[str, ...], wanted: Floats) -> float:
     """Multiply the hypothesis so that one table is what it should be; returns by how many records it was off."""
     now = model.marginals([names])[0]
     off = float(np.abs(now - wanted).max())

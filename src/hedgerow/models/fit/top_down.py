@@ -10,6 +10,9 @@ less the variance of the noise, is the variance of the counts themselves (empiri
 form ``a m + b m^2`` for a mean m. The counts minimise a relative entropy with this variance and the square of the
 noise. Where records are few and noise is large the hypothesis stays with what is known beforehand, where
 records are many it takes what was measured, and no count becomes negative (theory.md section 13.3).
+
+Tables need not be whole at every level: some columns by county and others by area are fitted one table after the other,
+each within all that the tables before it say of it.
 """
 
 from __future__ import annotations
@@ -28,7 +31,9 @@ from hedgerow.domain import Clique, Domain, places_in
 from hedgerow.models.core import Model
 from hedgerow.models.core.steps import FLOOR
 from hedgerow.models.fit.chains import sums_of
+from hedgerow.models.fit.raking import matched
 from hedgerow.models.fit.top_down_kernels import children_of, dispersion, spread, subtrees
+from hedgerow.models.trees import JunctionTree
 from hedgerow.queries import Marginal, Measurement, Moment
 from hedgerow.system import in_slices, usable_cores
 
@@ -43,6 +48,8 @@ _EXACT, _NEAR, _SWEEPS = 1e-2, 1e-2, 50
 so many times of proportional fitting; what is left of it is small beside the noise of coarser counts."""
 _MOST_TABLES = 64
 """Most tables that are looked at for levels: of more, some would not be levels of each other."""
+_MOSTLY_NOISE = 0.25
+"""Noise of a cell of the finest table, in mean counts, from which on it is called so."""
 _ORDERS = 2
 """Most attributes beside those of the level whose tables are fitted before its cells."""
 
@@ -53,6 +60,12 @@ class _Counts:
 
     values: Floats
     variances: Floats
+
+    @classmethod
+    def of(cls, measured: Measurement, possible: Bools) -> _Counts:
+        """What was measured of a table; cells that no record can have are known to be 0."""
+        values = measured.values if possible.all() else np.asarray(possible * measured.values)
+        return cls(values, np.asarray(possible * max(measured.std**2, _LEAST)))
 
     @property
     def exact(self) -> bool:
@@ -127,17 +140,83 @@ def added_names(coarse: Clique, fine: Clique) -> Clique:
     return tuple(name for name in fine if name not in coarse)
 
 
+def coarse_first(domain: Domain, scopes: Collection[Clique]) -> list[Clique]:
+    """The tables that a fit from the top down goes through, the coarsest first; none if tables are not for it.
+
+    Those of whole levels, see `levels_of`; or else the tables and what any of them have in common, if they are over
+    levels of one attribute with declared ones, as areas, and those of a level hang together like a tree (else nothing
+    has all of them exactly).
+
+    Args:
+        domain: The domain.
+        scopes: Names of each table.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange, width_level
+        >>> areas = IntegerRange("area", 0, 99)
+        >>> others = IntegerRange("sex", 0, 1), IntegerRange("race", 0, 5)
+        >>> domain = Domain((areas, *others), [width_level(areas, 10)])
+        >>> coarse_first(domain, [("area", "sex"), ("race", "area.10")])
+        [('area.10',), ('race', 'area.10'), ('area', 'sex')]
+        >>> coarse_first(domain, [("area", "sex"), ("area", "race")])
+        []
+    """
+    if levels := levels_of(domain, scopes):
+        return levels
+    scopes = [domain.clique(scope) for scope in scopes]
+    names = domain.clique(name for scope in scopes for name in scope)
+    coarse = [name for name in names if any(name != fine and domain.determines((fine,), name) for fine in names)]
+    area = domain.base(coarse)
+    declared = any(domain.base((function.name,)) == area for function in domain.declared)
+    if not (len(area) == 1 and declared and 1 < len(scopes) <= _MOST_TABLES):
+        return []
+    by_level: dict[Clique, list[Clique]] = {}
+    for scope in scopes:
+        level = tuple(name for name in scope if domain.base((name,)) == area)
+        by_level.setdefault(level, []).append(scope)
+    if all(set(scope) <= set(level) for level, inside in by_level.items() for scope in inside):
+        return []  # a line, which has a fit of its own
+    for inside in by_level.values():
+        if not all(
+            any(set(each) <= set(scope) for scope in inside) for each in JunctionTree.of(domain, inside).cliques
+        ):
+            return []
+    return _with_common(domain, scopes, names)
+
+
+def _with_common(domain: Domain, scopes: Collection[Clique], names: Clique) -> list[Clique]:
+    """Tables, and over and over what two of them both determine, the coarsest first."""
+    found = dict.fromkeys(scopes)
+    left = list(found)
+    while left:
+        one = [name for name in names if domain.determines(left[-1], name)]
+        del left[-1]
+        for other in list(found):
+            common = domain.reduced(name for name in one if domain.determines(other, name))
+            if common and common not in found:
+                found[common] = None
+                left.append(common)
+    return sorted(found, key=domain.cells)
+
+
 def measured_levels(measurements: Sequence[Measurement]) -> list[Clique]:
-    """The levels of measurements that are whole tables with levels, see `levels_of`; none if they are not.
+    """The tables that measurements are fitted through from the top down, see `coarse_first`; none if they are not.
+
+    Tables that are not whole levels are where the finest is mostly noise: where it is not, fits of all tables together
+    do as well.
 
     Args:
         measurements: Measurements over one domain; moments beside tables do not matter.
     """
-    tables = [each.target for each in measurements if not isinstance(each.target, Moment)]
-    if not all(isinstance(table, Marginal) and table.within is None for table in tables):
+    tables = [each for each in measurements if not isinstance(each.target, Moment)]
+    if not all(isinstance(each.target, Marginal) and each.target.within is None for each in tables):
         return []
-    scopes = dict.fromkeys(table.scope for table in tables)
-    return levels_of(tables[0].domain, scopes) if len(scopes) > 1 else []
+    scopes = dict.fromkeys(each.target.scope for each in tables)
+    order = coarse_first(tables[0].target.domain, scopes) if len(scopes) > 1 else []
+    finest = max(tables, key=lambda each: each.target.size, default=None)
+    if not order or finest is None or set(order) == set(levels_of(finest.target.domain, scopes)):
+        return order
+    return order if finest.std * finest.target.size >= _MOSTLY_NOISE * abs(finest.values.sum()) else []
 
 
 def fit_top_down(model: Model, measurements: Sequence[Measurement], levels: Sequence[Clique]) -> None:
@@ -145,8 +224,8 @@ def fit_top_down(model: Model, measurements: Sequence[Measurement], levels: Sequ
 
     Args:
         model: The hypothesis.
-        measurements: Tables that have levels.
-        levels: Those of the tables, see `measured_levels`.
+        measurements: Whole tables.
+        levels: What they are fitted through, see `measured_levels`.
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
@@ -163,6 +242,9 @@ def fit_top_down(model: Model, measurements: Sequence[Measurement], levels: Sequ
         array([[60.,  0., 10., 10.],
                [10.,  0.,  9.,  1.]])
     """
+    if not levels_of(model.domain, {measured.target.scope for measured in measurements}):
+        _fit_tables(model, measurements, levels)
+        return
     scope, last = levels[-1], len(levels) - 1
     masses = model.marginals([scope])[0].reshape(-1)
     tree = _Levels(model.domain, levels, masses > 0.0)
@@ -187,6 +269,54 @@ def fit_top_down(model: Model, measurements: Sequence[Measurement], levels: Sequ
     np.divide(counts, masses, out=ratio, where=masses > 0.0)
     np.log(np.maximum(ratio, FLOOR, out=ratio), out=ratio)
     model.reweigh(scope, ratio.reshape(start.shape))
+
+
+def _fit_tables(model: Model, measurements: Sequence[Measurement], tables: Sequence[Clique]) -> None:
+    """Divide the counts of the largest coarser table among the cells of each, and keep those of all coarser ones.
+
+    Args:
+        model: The hypothesis, changed in place.
+        measurements: Whole tables.
+        tables: Theirs and what they have in common, the coarsest first.
+    """
+    domain, kept = model.domain, dict[Clique, Floats]()
+    said = [(each.target.scope, _Counts.of(each, _possible(model, each.target.scope))) for each in measurements]
+    for scope in tables:
+        possible = _possible(model, scope)
+        above = [coarse for coarse in kept if all(domain.determines(scope, name) for name in coarse)]
+        parents = above[-1] if above else ()
+        tree, counts = _Levels(domain, [parents, scope], possible), kept.get(parents, np.array([model.total]))
+        noisy: _Counts | None = None
+        for names, each in said:
+            if all(domain.determines(names, name) for name in scope):
+                noisy = each.summed(tree.places(names, scope), tree.size(scope)).averaged(noisy)
+        means = model.marginals([scope])[0].reshape(-1)
+        if noisy is not None:
+            for below in tree.below(1):
+                means = tree.corrected(1, below, tree.part(noisy, scope, below), means, counts)
+        kept[scope] = _fitted(means, [(tree.places(scope, coarse), kept[coarse]) for coarse in above])
+        matched(model, scope, kept[scope].reshape(domain.shape_of(scope)))
+    for _ in range(_SWEEPS):  # tables that hang together like a tree are all met already
+        off = [matched(model, scope, kept[scope].reshape(domain.shape_of(scope))) for scope in reversed(tables)]
+        if max(off) <= _NEAR:
+            break
+
+
+def _possible(model: Model, scope: Clique) -> Bools:
+    """The cells of a table that records can have."""
+    return np.asarray(model.marginals([scope])[0].reshape(-1) > 0.0)
+
+
+def _fitted(cells: Floats, sums: Sequence[tuple[Ints, Floats]]) -> Floats:
+    """The cells in proportion, in place, with wanted sums at places: the last first, in turn until all hold."""
+    for _ in range(_SWEEPS):
+        off = 0.0
+        for places, wanted in reversed(sums):
+            off = max(off, float(np.abs(sums_of(cells, places, len(wanted)) - wanted).max()))
+            cells = _scaled(cells, places, wanted)
+        if off <= _NEAR:
+            break
+    return cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,10 +483,8 @@ def _told(tree: _Levels, measurements: Sequence[Measurement]) -> list[list[tuple
     known = dict[Clique, _Counts]()
     for measured in measurements:
         scope = measured.target.scope
-        some = tree.possible if scope == tree.levels[-1] else np.ones(measured.target.size)
-        values = measured.values if some.all() else np.asarray(some * measured.values)
-        noisy = _Counts(values, np.asarray(some * max(measured.std**2, _LEAST)))
-        known[scope] = noisy.averaged(known.get(scope))
+        some = tree.possible if scope == tree.levels[-1] else np.ones(measured.target.size, dtype=np.bool_)
+        known[scope] = _Counts.of(measured, some).averaged(known.get(scope))
     fitted = list[list[tuple[Clique, Callable[[], _Counts]]]]()
     whole, sums = None, None
     for level in reversed(range(len(tree.levels))):
