@@ -31,6 +31,8 @@ from hedgerow.service.demo import COLUMNS, FILE, registration
 
 SECONDS = 1.5
 """Of each measurement."""
+CROWD_SECONDS = 6.0
+"""The same with a crowd: those who are turned away come again within it."""
 MANY = 64
 CROWDS = (64, 500, 2000)
 BATCH = 100
@@ -74,16 +76,18 @@ def _rows_of(name: str, server: Server) -> Iterator[Row]:
 def _crowd(name: str, server: Server, clients: int) -> Iterator[Row]:
     """Requests a second of many clients, beside those of an application that says hello, one after the other."""
     sent = ("POST", "/v1/datasets/close/queries")
-    hello = [measured(server.others[0], ("POST", "/", itertools.repeat("{}")), clients)]
+    said = ("POST", "/", itertools.repeat("{}"))
+    hello = [measured(server.others[0], said, clients, CROWD_SECONDS)]
     for kind, questions in (("cached", itertools.repeat("sex = 'Male'")), ("new, close", conditions(clients))):
-        found = measured(server, (*sent, _bodies(questions, 1)), clients)
-        hello.append(measured(server.others[0], ("POST", "/", itertools.repeat("{}")), clients))
+        found = measured(server, (*sent, _bodies(questions, 1)), clients, CROWD_SECONDS)
+        hello.append(measured(server.others[0], said, clients, CROWD_SECONDS))
         longest = max((*found.times, *found.refused))
         rate = (hello[-2].per_second + hello[-1].per_second) / 2
+        longest_hello = max((*hello[-2].times, *hello[-1].times))
         note = (
             f"{found.per_second / rate:.2f} of the hello's {rate:,.0f} answers a second; p50 "
             f"{1000 * found.quantile(0.5):,.0f} ms, p99 {1000 * found.quantile(0.99):,.0f} ms, "
-            f"longest {longest:.2f} s; "
+            f"longest {longest:.2f} s, the hello's {longest_hello:.2f}; "
             f"{len(found.refused):,} of {len(found.times) + len(found.refused):,} told to come again"
         )
         yield Row(f"{name}: {kind}, {clients:,} clients", found.cpu_seconds, hello[-1].cpu_seconds, note)
@@ -164,11 +168,11 @@ class Load:
         return self.times[min(len(self.times) - 1, int(share * len(self.times)))]
 
 
-def measured(server: Server, sent: tuple[str, str, Iterator[str]], clients: int) -> Load:
+def measured(server: Server, sent: tuple[str, str, Iterator[str]], clients: int, seconds: float = SECONDS) -> Load:
     """Requests one after the other from each of some clients; those of the first moments do not count."""
-    asyncio.run(_load(server, sent, clients, SECONDS / 4))
+    asyncio.run(_load(server, sent, clients, seconds / 4))
     begun, cpu = time.monotonic(), server.cpu()
-    answered, refused = asyncio.run(_load(server, sent, clients, SECONDS))
+    answered, refused = asyncio.run(_load(server, sent, clients, seconds))
     used, passed = server.cpu() - cpu, time.monotonic() - begun
     told = (sorted(answered), sorted(refused))
     return Load(*told, len(answered) / passed, max(used, 1e-9) / max(1, len(answered)))
@@ -177,13 +181,16 @@ def measured(server: Server, sent: tuple[str, str, Iterator[str]], clients: int)
 async def _load(
     server: Server, sent: tuple[str, str, Iterator[str]], clients: int, seconds: float
 ) -> tuple[list[float], list[float]]:
-    """Seconds that requests took: those that were answered, and those that were told to come again, which wait."""
+    """Seconds that requests took: those that were answered, and those that were told to come again, which wait.
+
+    All connect before the first of them asks: then all ask at once.
+    """
+    ways = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", server.port) for _ in range(clients)))
     end = time.monotonic() + seconds
     answered: list[float] = []
     refused: list[float] = []
 
-    async def ask() -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while time.monotonic() < end:
             begun = time.perf_counter()
             writer.write(_request(server, *sent[:2], next(sent[2])))
@@ -192,12 +199,13 @@ async def _load(
             status = int(head.split(b" ", 2)[1])
             (answered if status == 200 else refused).append(time.perf_counter() - begun)
             if status == 503:
-                await asyncio.sleep(float(head.partition(b"retry-after:")[2].partition(b"\r")[0] or 1))
+                later = float(head.partition(b"retry-after:")[2].partition(b"\r")[0] or 1)
+                await asyncio.sleep(min(later, max(0.0, end - time.monotonic())))
             elif status != 200:
                 raise RuntimeError(body.decode())
         writer.close()
 
-    await asyncio.gather(*(ask() for _ in range(clients)))
+    await asyncio.gather(*(ask(*way) for way in ways))
     return answered, refused
 
 

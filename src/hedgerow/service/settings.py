@@ -262,8 +262,9 @@ class Settings:
         requests_per_minute: Requests of one token; None for no limit.
         failures_per_minute: Wrong tokens from one address before its unknown tokens are refused for a while.
         downloads: Files of synthetic records that are made at a time.
-        threads: Requests that are handled at a time.
-        longest_wait: Seconds that a request is expected to take at most; else it is turned away at once.
+        threads: Threads that work for requests.
+        places: Requests of analysts that are worked for at a time; fewer than there are threads.
+        longest_wait: Seconds that others wait for a place at most; else they are turned away at once.
         proxies: Proxies that are believed about the addresses of requests.
         oidc: Provider of identities that people sign in with; None for tokens alone.
         sources: Addresses of tables that are counted where they are, by name.
@@ -285,7 +286,8 @@ class Settings:
     failures_per_minute: int = 20
     downloads: int = 2
     threads: int = 128
-    longest_wait: float = 2.0
+    places: int = 32
+    longest_wait: float = 1.0
     proxies: Proxies = field(default_factory=Proxies)
     oidc: Oidc | None = None
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -297,12 +299,12 @@ class Settings:
         Raises:
             ConfigError: One is not a positive number, or not a whole one where that is needed.
         """
-        for name in ("largest_body", "largest_upload", "failures_per_minute", "downloads", "threads"):
+        for name in ("largest_body", "largest_upload", "failures_per_minute", "downloads", "threads", "places"):
             check_count(name, getattr(self, name))
         if self.requests_per_minute is not None:
             check_count("requests_per_minute", self.requests_per_minute)
         if not self.longest_wait > 0.0:
-            raise ConfigError("longest_wait must be above 0 seconds", remedy="for example 2")
+            raise ConfigError("longest_wait must be above 0 seconds", remedy="for example 1")
 
 
 def check_count(name: str, value: int) -> None:

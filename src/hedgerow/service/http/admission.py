@@ -5,6 +5,7 @@ answered from the store, and writes nothing to it. If nothing else was committed
 the same reply to the byte: what it costs is to know the token.
 """
 
+import asyncio
 import hashlib
 import threading
 from collections import OrderedDict
@@ -24,7 +25,7 @@ from starlette.responses import JSONResponse, Response
 from hedgerow.errors import ElsewhereError, NotAllowedError, NotThereError, StoreBusyError, StoreError
 from hedgerow.service.http import problems
 from hedgerow.service.http.gauges import Readiness
-from hedgerow.service.http.middleware import Metrics, Pace, Rates, address_of
+from hedgerow.service.http.middleware import Door, Metrics, Rates, address_of
 from hedgerow.service.http.oidc import Provider
 from hedgerow.service.http.peers import MOST_HOPS, Peers, hops
 from hedgerow.service.http.problems import Kind
@@ -69,18 +70,21 @@ class Replies:
             StoreError: The store does not answer.
         """
         key, before = _key(request, token, await request.body()), await self._stamp()
-        kept = self._find(key, before)
-        if kept is not None:
-            return Response(kept, media_type=JSONResponse.media_type)
+        if (kept := self._find(key, before)) is not None:
+            return kept
         response = await make()
         if type(response) is JSONResponse and response.status_code == 200 and await self._stamp() == before:
             self._keep(key, before, bytes(response.body))
         return response
 
+    def at_hand(self, request: Request, token: str, body: bytes) -> Response | None:
+        """The reply that was kept, if nothing has to be waited for to know that it still holds; else None."""
+        return self._find(_key(request, token, body), self._store.stamp()) if self._store.is_here else None
+
     async def _stamp(self) -> Hashable:
         return self._store.stamp() if self._store.is_here else await anyio.to_thread.run_sync(self._store.stamp)
 
-    def _find(self, key: bytes, stamp: Hashable) -> bytes | None:
+    def _find(self, key: bytes, stamp: Hashable) -> Response | None:
         """A reply that was kept at a stamp; those of any other are forgotten."""
         with self._lock:
             if stamp != self._stamped:
@@ -88,7 +92,8 @@ class Replies:
                 self._stamped, self._size = stamp, 0
             if key in self._kept:
                 self._kept.move_to_end(key)
-            return self._kept.get(key)
+            kept = self._kept.get(key)
+        return None if kept is None else Response(kept, media_type=JSONResponse.media_type)
 
     def _keep(self, key: bytes, stamp: Hashable, body: bytes) -> None:
         with self._lock:
@@ -138,7 +143,7 @@ class Service:
         metrics: Counters.
         readiness: Whether the store can be written.
         replies: Replies that are given again.
-        pace: How fast requests are answered.
+        door: Lets in requests of analysts.
         watching: Threads that look whether the store answers: nothing else waits for them.
         sign_ins: Threads that check tokens; not those that wait for answers.
         downloads: Files of records that are made at a time.
@@ -159,9 +164,9 @@ class Service:
         self.metrics = Metrics()
         self.readiness = Readiness(store)
         self.replies = Replies(store)
-        self.pace = Pace(settings.longest_wait)
+        self.door = Door(settings.places, settings.longest_wait)
         self.watching = CapacityLimiter(_WATCHING)
-        self.sign_ins = CapacityLimiter(_SIGN_INS)
+        self.sign_ins, self.strangers = CapacityLimiter(_SIGN_INS), asyncio.Semaphore(_SIGN_INS)
         self.downloads = threading.BoundedSemaphore(settings.downloads)
         self.unsent = threading.BoundedSemaphore(_UNSENT * settings.downloads)
         self.waits = threading.BoundedSemaphore(max(1, settings.threads * 3 // 4))
@@ -276,27 +281,38 @@ class GatedRoute(APIRoute):
         known = {field.alias for field in self.dependant.query_params}
 
         async def gated(request: Request) -> Response:
-            if self.who != "anyone":
-                request.state.caller = await self._caller(request)
-            if self.who != "token":  # operators are let in, and what they do may take long
-                return await passed(request)
-            pace = (await the_service(request)).pace
-            if seconds := pace.wait():
-                return problems.busy(seconds)
-            with pace.inside():
-                return await passed(request)
-
-        async def passed(request: Request) -> Response:
-            if not self.others:
-                check_parameters([name for name, _ in request.query_params.multi_items()], known)
             service, strict = await the_service(request), StrictRequest(request.scope, request.receive)
-            name = request.path_params.get("name", "") if self.who != "anyone" else ""
-            try:
-                if name and hops(request) == MOST_HOPS and (await the_caller(request)).token.reaches(name):
-                    await anyio.to_thread.run_sync(service.workers.claim, name, self.path.startswith(_SERIES))
-                return await here(service, strict)
+            try:  # operators are let in, and what they do may take long
+                return await (admitted if self.who == "token" else passed)(service, strict)
             except ElsewhereError as away:
                 return await service.forward(strict, away)
+
+        async def admitted(service: Service, request: StrictRequest) -> Response:
+            header = credential(request)
+            caller = service.signed_in(header)
+            if caller is None and not service.verifier.has_seen(bearer(header)):  # strangers take no places
+                caller = await self._caller(request)
+            body = await request.body()  # nobody waits for who sends slowly
+            if caller is not None:
+                request.state.caller = caller
+                if self.repeats and (kept := service.replies.at_hand(request, caller.token.id, body)):
+                    return kept
+            if seconds := await service.door.enter():
+                return problems.busy(seconds)
+            try:
+                return await passed(service, request)
+            finally:
+                service.door.leave()
+
+        async def passed(service: Service, request: StrictRequest) -> Response:
+            if self.who != "anyone" and not hasattr(request.state, "caller"):
+                request.state.caller = await self._caller(request)
+            if not self.others:
+                check_parameters([name for name, _ in request.query_params.multi_items()], known)
+            name = request.path_params.get("name", "") if self.who != "anyone" else ""
+            if name and hops(request) == MOST_HOPS and (await the_caller(request)).token.reaches(name):
+                await anyio.to_thread.run_sync(service.workers.claim, name, self.path.startswith(_SERIES))
+            return await here(service, request)
 
         async def here(service: Service, strict: StrictRequest) -> Response:
             async def made() -> Response:
@@ -319,7 +335,10 @@ class GatedRoute(APIRoute):
         header, address = credential(request), address_of(request.scope)
         caller = service.signed_in(header)
         if caller is None:
-            caller = await anyio.to_thread.run_sync(service.sign_in, header, address, limiter=service.sign_ins)
+            async with service.strangers:  # the same token may have been verified meanwhile
+                caller = service.signed_in(header)
+                if caller is None:
+                    caller = await anyio.to_thread.run_sync(service.sign_in, header, address, limiter=service.sign_ins)
         if self.who == "custodian" and not caller.is_custodian:
             raise NotAllowedError("this is for custodians", remedy="ask a custodian to do it")
         return caller

@@ -1,13 +1,13 @@
 """Guards that stand before every request: rates, addresses, body sizes, headers for browsers, counters."""
 
+import asyncio
 import ipaddress
 import logging
 import math
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import deque
 from dataclasses import dataclass, field
 
 from limits import RateLimitItem, RateLimitItemPerMinute
@@ -40,12 +40,12 @@ METRICS_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 _METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"})
 _BUCKETS = (0.01, 0.1, 1.0, 10.0)  # coarse: finer ones would tell what an answer took
 _OTHER = "other"
-_FEW_INSIDE = 32
-"""So many requests are let in at any pace: the pace is known from those who are let in."""
-_ENOUGH_INSIDE = 8
-"""Requests from whose time the pace is taken: one alone may take long by itself."""
-_NEWEST = 0.05
+_NEWEST = 0.02
 """Weight of the newest request in the mean pace."""
+_SLOWEST = 8.0
+"""Times the mean that one request counts at most: one that was held up says little of the others."""
+_LATEST = 30.0
+"""Seconds after which whoever is turned away is told to come again at most."""
 _HUNG_UP = 499  # proxies' status for a client that left before the answer
 
 
@@ -127,43 +127,87 @@ _FIRST_PACE = 0.004
 """Seconds for a request, until some were answered: a new question's."""
 
 
-class Pace:
-    """The pace of the requests that are answered, and the time that one more is expected to take (Little's law).
+class Door:
+    """Requests that are let in one after the other, so that only some are inside at a time, and none waits for long.
+
+    Those beyond stand in a queue, in the order in which they came. Who would wait there too long, at the pace at which
+    requests leave, is turned away at once, and told when all who were turned away before will have been answered too.
+    For one event loop.
 
     Args:
-        longest: Seconds that a request may be expected to take.
+        places: Requests inside at a time.
+        longest: Seconds that a request may wait.
 
     Example:
-        >>> pace = Pace(2.0)
-        >>> pace.wait()
-        0.0
+        >>> import asyncio
+        >>> door = Door(1, 1.0)
+        >>> asyncio.run(door.enter()), door.full()
+        (0.0, 0.0)
     """
 
-    def __init__(self, longest: float) -> None:
-        """Guess until some were answered."""
+    def __init__(self, places: int, longest: float) -> None:
+        """Let in whoever comes first, and guess the pace until some were answered."""
+        self._free = places
         self._longest = longest
-        self._inside = 0
+        self._queue: deque[asyncio.Future[None]] = deque()
         self._each = _FIRST_PACE
+        self._left = self._booked = 0.0
 
-    def wait(self) -> float:
-        """Seconds that one more request would take, if they are too many; else 0, also where only a few are inside."""
-        expected = (self._inside + 1) * self._each
-        return expected if self._inside >= _FEW_INSIDE and expected > self._longest else 0.0
+    def full(self) -> float:
+        """Seconds after which to come again, if one more would wait for too long; else 0."""
+        expected = (len(self._queue) + 1) * self._each
+        return self._later(expected) if self._free == 0 and expected > self._longest else 0.0
 
-    @contextmanager
-    def inside(self) -> Iterator[None]:
-        """Count a request from its arrival to its answer, and take its pace from it.
+    async def enter(self) -> float:
+        """Wait for a place inside.
 
-        It took as long as all that were inside when it came, itself among them, take one after the other.
+        Returns:
+            0 with a place, which `leave` gives back; else the seconds after which to come again.
         """
-        self._inside += 1
-        begun, together = time.monotonic(), self._inside
+        if seconds := self.full():
+            return seconds
+        if self._free > 0:
+            self._free -= 1
+            self._left = _now()  # the pace is that of a full house
+            return 0.0
+        place = asyncio.get_running_loop().create_future()
+        self._queue.append(place)
         try:
-            yield
-        finally:
-            self._inside -= 1
-            if together >= _ENOUGH_INSIDE:
-                self._each += _NEWEST * ((time.monotonic() - begun) / together - self._each)
+            async with asyncio.timeout(self._longest):
+                await place
+        except BaseException as error:
+            if place.done() and not place.cancelled():
+                self._pass_on()
+            if not isinstance(error, TimeoutError):
+                raise
+            return self._later(self._longest)
+        return 0.0
+
+    def leave(self) -> None:
+        """Give a place back; whoever waits longest has it next."""
+        now = _now()
+        if self._free == 0:
+            self._each += _NEWEST * (min(now - self._left, _SLOWEST * self._each) - self._each)
+        self._left = now
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        while self._queue:
+            place = self._queue.popleft()
+            if not place.done():
+                place.set_result(None)
+                return
+        self._free += 1
+
+    def _later(self, seconds: float) -> float:
+        """Book a time after those of everyone who was turned away before."""
+        now = _now()
+        self._booked = min(max(self._booked, now + seconds) + self._each, now + _LATEST)
+        return self._booked - now
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 class Metrics:
