@@ -27,7 +27,7 @@ from .domain.derived import Derived as Derived
 from .domain.domain import Domain as Domain
 from .domain.feasible import feasible_records as feasible_records
 from .domain.file import read_domain as read_domain, write_domain as write_domain
-from .domain.linked import Linked as Linked
+from .domain.linked import Children as Children, Linked as Linked
 from .domain.rules import determines as determines, if_then as if_then, impossible as impossible
 from .domain.schemas import domain_from as domain_from
 from .evaluation import Evaluation as Evaluation, evaluate as evaluate

@@ -63,6 +63,7 @@ def drawn_of(runs: Iterable[Run], linked: Iterable[LinkedRun], series: Iterable[
     told["Linked.of(number)"] = {run.linked.number for run in pairs}
     told["Linked.of(order)"] = {str(run.linked.order) for run in pairs}
     told["Linked.of(second_order)"] = {str(run.linked.runs_of_three) for run in pairs}
+    told["Linked.of(more)"] = told["read_linked(more)"] = {str(run.linked.more) for run in pairs}
     told["Linked.of(key)"] = {run.linked.key for run in pairs}
     found |= {name for name, seen in told.items() if len(seen) > 1}
     found |= {"OnlinePMW.start(warm)"} if any(run.earlier for run in ones) else set()

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from hedgerow import MWEM, IndependentNoise, Linked, OnlinePMW, SeededNoise, read_linked, release_linked
+from hedgerow import MWEM, Children, IndependentNoise, Linked, OnlinePMW, SeededNoise, read_linked, release_linked
 from hedgerow.algorithms import Algorithm
 from hedgerow.domain import Domain, IntegerRange, domain_to_mapping
 from hedgerow.errors import HedgerowError
@@ -27,20 +27,22 @@ from tests.audit.places import People, Places, with_filter
 from tests.audit.random_runs import NEIGHBOURS, AnyRun, Run, Whims, drawn, drawn_budget, question, rows_of_person, shown
 from tests.privacy.accountant import Witness
 
-KEY = "home"
-Home = tuple[int, tuple[int, ...]]
-"""The cell of a parent, and the cells of the children."""
+KEY, NAME = "home", "who"
+Child = tuple[int, tuple[int, ...]]
+"""The cell of a child, and the cells of its children."""
+Home = tuple[int, tuple[Child, ...]]
+"""The cell of a parent, and the children."""
 
 
 @dataclass(frozen=True)
 class LinkedRun:
-    """One run on two tables with a key.
+    """One run on two tables with a key, or on three: children may have children.
 
     Attributes:
         number: What it was drawn from.
         algorithm: Runs on both.
         linked: Their domains, and the most children that are counted.
-        budget: Of both together.
+        budget: Of all together.
         options: Of ``release_linked``.
         violations: Whether children without a parent are left out.
         records: Parents, by their keys; those below 0 are missing, and leave children alone.
@@ -86,31 +88,50 @@ class LinkedRun:
 
     def take(self, records: Any, places: Places, noise: Sequence[Witness]) -> list[Any]:
         homes = [(key, cell) for key, (cell, _) in records.items() if key >= 0]
-        people = [(key, cell) for key, (_, cells) in records.items() for cell in cells]
-        tables = [
-            _table(rows, domain, seed)
-            for seed, (rows, domain) in enumerate([(homes, self.linked.parents), (people, self.linked.children)])
-        ]
+        persons = {
+            8 * key + place: (key, *child) for key, (_, own) in records.items() for place, child in enumerate(own)
+        }
+        people = [(key, cell) for key, cell, _ in persons.values()]
+        jobs = [(who, cell) for who, (*_, cells) in persons.items() for cell in cells]
+        linked = self.linked
+        others = [_table(KEY, people, linked.children, 1, [*persons])]
+        others += [_table(NAME, jobs, link.children, 2) for link in linked.more]
         try:
-            read = read_linked(*tables, self.linked, violations=self.violations)  # type: ignore[arg-type]
-            found = release_linked(self.algorithm, read, self.linked, self.budget, noise=noise[0], **self.options)
-            return [*shown(found.parents), *shown(found.children)]
+            read = read_linked(
+                _table(KEY, homes, linked.parents, 0),
+                others[0],
+                linked,
+                violations=self.violations,  # type: ignore[arg-type]
+                more=others[1:],
+            )
+            found = release_linked(self.algorithm, read, linked, self.budget, noise=noise[0], **self.options)
+            return [told for release in found.releases for told in shown(release)]
         except HedgerowError as error:
             return [type(error).__name__, str(error)]
 
 
-def _table(rows: list[tuple[int, int]], domain: Domain, seed: int) -> pa.Table:
+def _table(
+    key: str, rows: list[tuple[int, int]], domain: Domain, seed: int, names: list[int] | None = None
+) -> pa.Table:
+    """A table in the order of a seed, with the names of its rows where they have any."""
     order = np.random.default_rng(seed).permutation(len(rows))
     keys, cells = np.array(rows, dtype=np.int64).reshape(-1, 2)[order].T
     codes = np.unravel_index(cells, domain.shape)
-    return pa.table(
-        {KEY: pa.array(keys), **{name: pa.array(each) for name, each in zip(domain.names, codes, strict=True)}}
-    )
+    told = {
+        key: keys,
+        **({} if names is None else {NAME: np.array(names, dtype=np.int64)[order]}),
+        **dict(zip(domain.names, codes, strict=True)),
+    }
+    return pa.table({each: pa.array(column) for each, column in told.items()})
 
 
 def _home(linked: Linked, rng: np.random.Generator) -> Home:
-    children = rng.integers(linked.children.size, size=int(rng.integers(0, 6)))
-    return int(rng.integers(linked.parents.size)), tuple(children.tolist())
+    cells = rng.integers(linked.children.size, size=int(rng.integers(0, 6))).tolist()
+    jobs = [
+        rng.integers(linked.more[0].children.size, size=rng.integers(4)).tolist() if linked.more else () for _ in cells
+    ]
+    children = [(cell, tuple(own)) for cell, own in zip(cells, jobs, strict=True)]
+    return int(rng.integers(linked.parents.size)), tuple(children)
 
 
 def drawn_linked(number: int) -> LinkedRun:
@@ -123,11 +144,14 @@ def drawn_linked(number: int) -> LinkedRun:
     second = (None, children.names[1:], ())[number // 20 % 3] if order else ()
     at_most = int(rng.integers(1, 4))
     named = {"key": KEY, "at_most": at_most, "number": number_of, "order": order, "second_order": second}
-    linked = Linked.of(parents, children, **named)  # type: ignore[arg-type]
+    jobs = Children(Domain([IntegerRange("z", 0, 2)]), NAME, int(rng.integers(1, 3)), "jobs", above=1)
+    more = [replace(jobs, order=(None, "z")[rng.integers(2)])] if rng.random() < 0.5 else []
+    linked = Linked.of(parents, children, more=more, **named)  # type: ignore[arg-type]
     algorithm = (MWEM(rounds=int(rng.integers(1, 4))), IndependentNoise())[rng.integers(2)]
     options: dict[str, Any] = {"share": float(rng.choice([0.3, 0.7]))}
     if rng.random() < 0.5 and not linked.tentative:
-        options["workloads"] = (Workload.marginals(linked.counted, 1), Workload.marginals(linked.joined, 2))
+        below = [Workload.marginals(link.joined, 2) for link in linked.links]
+        options["workloads"] = (Workload.marginals(linked.counted, 1), *below)
     violations = ("refuse", "drop")[rng.integers(2)]
     homes = {key: _home(linked, rng) for key in range(int(rng.integers(2, 30)))}
     homes |= {-1: _home(linked, rng)} if violations == "drop" else {}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from dataclasses import replace
+from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 import hedgerow.data.linked as linked_module
-from hedgerow import Curator, Domain, IntegerRange, Linked, Neighbours, PureDP, read_linked
-from hedgerow.data.linked import _homes_of as homes_of
+from hedgerow import Children, Curator, Domain, IntegerRange, Linked, Neighbours, PureDP, read_linked
+from hedgerow.data.linked import _parents_of as parents_of
 from hedgerow.domain import impossible
-from hedgerow.errors import BrokenRuleError, ColumnError, KeyColumnError, PersonColumnError
+from hedgerow.errors import BrokenRuleError, ColumnError, ConfigError, KeyColumnError, PersonColumnError
 from tests.data.reading.test_persons import key_of
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.persons import counted_of_one, multisets, window_of
@@ -197,7 +198,7 @@ def _first_of_all(keys: Any, columns: Any, at_most: int) -> Any:
 
 
 def _neighbours_children(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(linked_module, "_homes_of", lambda *table, **strict: (homes_of(*table, **strict) + 1) % 3)
+    patch.setattr(linked_module, "_parents_of", lambda *table, **strict: (parents_of(*table, **strict) + 1) % 3)
 
 
 def _public_children(patch: pytest.MonkeyPatch) -> None:
@@ -253,6 +254,170 @@ def _gaps_of_everybody(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(linked_module, "_before", told)
 
 
+Tree = Mapping[str, tuple[int, Mapping[str, tuple[int, tuple[int, ...]]]]]
+"""For each home its code and its persons, by their names: the code of each, and those of the jobs."""
+OTHERS: Tree = {
+    "17": (0, {"p": (1, (0, 1)), "q": (1, ()), "r": (0, (1,))}),
+    "18": (1, {"s": (0, (1, 1, 0))}),
+    "19": (2, {}),
+}
+
+
+def of_a_tree(most: int, most_jobs: int, **options: Any) -> Linked:
+    persons, jobs = Domain([IntegerRange("b", 0, 1)]), Domain([IntegerRange("c", 0, 1)])
+    below = Children(jobs, key="who", at_most=most_jobs, number="jobs", above=1, **options)
+    return Linked.of(HOMES, persons, key="k", at_most=most, more=[below])
+
+
+def files_of(tree: Tree, seed: int | None = None) -> list[pa.Table]:
+    """The tables of homes, persons and jobs; their rows in the order of a seed."""
+    persons = [(home, name, code) for home, (_, own) in tree.items() for name, (code, _) in own.items()]
+    jobs = [(name, code) for _, own in tree.values() for name, (_, codes) in own.items() for code in codes]
+    rows = [[(home, code) for home, (code, _) in tree.items()], persons, jobs]
+    found = []
+    for names, rows_of in zip(("k a", "k who b", "who c"), rows, strict=True):
+        order = range(len(rows_of)) if seed is None else np.random.default_rng(seed).permutation(len(rows_of))
+        told = [rows_of[place] for place in order]
+        columns = [*zip(*told, strict=True)] or [()] * len(names.split())
+        kinds = [pa.int64() if len(name) == 1 and name in "abc" else pa.string() for name in names.split()]
+        found.append(pa.table([pa.array(*each) for each in zip(columns, kinds, strict=True)], names.split()))
+    return found
+
+
+def read_tree(tree: Tree, linked: Linked, seed: int | None = None) -> list[Counter[Any]]:
+    """The records of the three tables, counted."""
+    homes, persons, jobs = files_of(tree, seed)
+    tables = read_linked(homes, persons, linked, more=[jobs])
+    return [Counter(map(tuple, np.transpose(table.columns).tolist())) for table in tables]
+
+
+def slowly_read(tree: Tree, most: int, most_jobs: int) -> list[Counter[Any]]:
+    """The same, home by home: persons are numbered by their codes, and where these are equal by their names."""
+    found: list[Counter[Any]] = [Counter(), Counter(), Counter()]
+    for home, (a, own) in tree.items():
+        ordered = sorted((code, tuple(key_of(name)), codes) for name, (code, codes) in own.items())
+        chosen = counted_of_one(key_of(home), range(len(ordered)), most)
+        found[0][a, len(chosen)] += 1
+        for b, name, codes in (ordered[place] for place in chosen):
+            counted = counted_of_one(name, codes, most_jobs)
+            found[1][a, len(chosen), b, len(counted)] += 1
+            found[2].update((a, len(chosen), b, len(counted), c) for c in counted)
+    return found
+
+
+@pytest.mark.parametrize(("most", "most_jobs"), [(1, 1), (2, 1), (1, 2), (3, 3)])
+def test_a_tree_of_tables_is_that_of_a_slow_reading_in_any_order_of_rows(most: int, most_jobs: int) -> None:
+    for seed in range(4):
+        assert read_tree(OTHERS, of_a_tree(most, most_jobs), seed) == slowly_read(OTHERS, most, most_jobs)
+
+
+def equal_persons_are_told_apart_by_their_names() -> None:
+    """Of two equal persons with other jobs the same one counts, however the rows are ordered."""
+    tree: Tree = {"17": (0, {"p": (1, (0,)), "q": (1, (1, 1))}), "18": (0, {"r": (1, ()), "s": (1, (0,))})}
+    for seed in range(8):
+        assert read_tree(tree, of_a_tree(1, 2), seed) == slowly_read(tree, 1, 2)
+
+
+def test_equal_persons_are_told_apart_by_their_names() -> None:
+    equal_persons_are_told_apart_by_their_names()
+
+
+def nobody_reaches_more_than_the_product(most: int, most_jobs: int, **options: Any) -> None:
+    """Lemma 15.5: who leaves takes one record, and of each table below at most as many as the product of the bounds.
+
+    Beside three homes stands a fourth one with each multiset of up to two persons among twelve (two codes, and up to
+    two jobs of two kinds).
+    """
+    linked = of_a_tree(most, most_jobs, **options)
+    rest = read_tree(OTHERS, linked)
+    reached = set()
+    kinds = [(code, jobs) for code in range(2) for jobs in multisets(2, 2, 0)]
+    for own in (chosen for n in range(3) for chosen in combinations_with_replacement(kinds, n)):
+        home = {f"x{number}": each for number, each in enumerate(own)}
+        whole = read_tree({"é": (1, home), **OTHERS}, linked)
+        assert not any(one - other for one, other in zip(rest, whole, strict=True))
+        reached.add(tuple((other - one).total() for one, other in zip(rest, whole, strict=True)))
+    tables = read_linked(*files_of(OTHERS)[:2], linked, more=files_of(OTHERS)[2:])
+    bounds = [table.persons.records for table in tables if table.persons is not None]
+    assert {table.persons.column for table in tables if table.persons} == {"k"}
+    assert [max(each) for each in zip(*reached, strict=True)] == bounds == [1, most, most * most_jobs]
+
+
+@pytest.mark.parametrize(("most", "most_jobs"), [(1, 1), (2, 1), (1, 2), (2, 2)])
+def test_nobody_reaches_more_of_a_tree_than_the_product_of_the_bounds(most: int, most_jobs: int) -> None:
+    nobody_reaches_more_than_the_product(most, most_jobs)
+
+
+def test_jobs_with_an_order_reach_no_further() -> None:
+    nobody_reaches_more_than_the_product(1, 2, order="c")
+
+
+def test_a_table_may_have_several_tables_of_children() -> None:
+    cars = Children(Domain([IntegerRange("d", 0, 1)]), key="k", at_most=2, number="cars")
+    jobs = Children(Domain([IntegerRange("c", 0, 1)]), key="who", at_most=3, number="jobs", above=1)
+    linked = Linked.of(HOMES, Domain([IntegerRange("b", 0, 1)]), key="k", at_most=2, more=[cars, jobs])
+    homes, persons, of_jobs = files_of(OTHERS)
+    of_cars = pa.table({"k": ["19", "17", "19", "19"], "d": [1, 0, 1, 1]})
+    tables = read_linked(homes, persons, linked, more=[of_cars, of_jobs])
+    assert [table.domain.names[-2:] for table in tables] == [
+        ("children", "cars"),
+        ("b", "jobs"),
+        ("cars", "d"),
+        ("jobs", "c"),
+    ]
+    assert sorted(map(tuple, np.transpose(tables[0].columns).tolist())) == [(0, 2, 1), (1, 1, 0), (2, 0, 2)]
+    assert sorted(map(tuple, np.transpose(tables[2].columns).tolist())) == [(0, 2, 1, 0), (2, 0, 2, 1), (2, 0, 2, 1)]
+    assert [table.persons.records for table in tables if table.persons] == [1, 2, 2, 6]
+
+
+def test_rules_reach_over_all_tables_above_and_what_breaks_one_leaves_with_what_is_below() -> None:
+    all_of = Domain([*HOMES.attributes, IntegerRange("b", 0, 1), IntegerRange("c", 0, 1)])
+    jobs = Domain(all_of.attributes, [], [impossible(all_of, "a = 0 and b = 1 and c = 1")])
+    persons = Domain(all_of.attributes[:2], [], [impossible(Domain(all_of.attributes[:2]), "a = 0 and b = 0")])
+    below = Children(jobs, key="who", at_most=3, number="jobs", above=1)
+    linked = Linked.of(HOMES, persons, key="k", at_most=3, more=[below])
+    homes, of_persons, of_jobs = files_of(OTHERS)
+    with pytest.raises(BrokenRuleError, match="a = 0 and b = 0"):
+        read_linked(homes, of_persons, linked, more=[of_jobs])
+    tables = read_linked(homes, of_persons, linked, more=[of_jobs], violations="drop")
+    assert [table.total() for table in tables] == [3, 3, 4]  # without person r, that one's job, and the job 1 of p
+
+
+def test_rows_below_need_parents_with_names_of_their_own() -> None:
+    homes, persons, jobs = files_of(OTHERS)
+    linked = of_a_tree(1, 1)
+    with pytest.raises(KeyColumnError, match=r"column 'who', 1 row.*: a child without a parent"):
+        read_linked(homes, persons, linked, more=[pa.table({"who": ["p", "nobody"], "c": [0, 1]})])
+    twice = pa.concat_tables([persons, pa.table({"k": ["19"], "who": ["p"], "b": [0]})])
+    with pytest.raises(KeyColumnError, match=r"column 'who', 1 row.*: a key that another parent has"):
+        read_linked(homes, twice, linked, more=[jobs])
+    with pytest.raises(PersonColumnError, match="an empty cell"):
+        read_linked(homes, pa.table({"k": ["17"], "who": [None], "b": [0]}), linked, more=[jobs])
+    with pytest.raises(ConfigError, match="3 linked tables are described, and 2 are to be read"):
+        read_linked(homes, persons, linked)
+
+
+def _by_rows(patch: pytest.MonkeyPatch) -> None:
+    """Equal persons are told apart by where they stand in the file."""
+    counted = linked_module._counted
+    patch.setattr(linked_module, "_counted", lambda people, linked: counted(people._replace(names=None), linked))
+
+
+def _all_persons(patch: pytest.MonkeyPatch) -> None:
+    """Jobs count of persons who do not."""
+    below = linked_module._below
+
+    def of_all(above: Any, *given: Any) -> Any:
+        return below(replace(above, counted=np.arange(len(above.parents))), *given)
+
+    patch.setattr(linked_module, "_below", of_all)
+
+
+def _one_bound(patch: pytest.MonkeyPatch) -> None:
+    """A home is held to have as many jobs as one person."""
+    patch.setattr(Linked, "bounds", property(lambda linked: (1, *(link.at_most for link in linked.links))))
+
+
 MUTANTS = (
     Mutant(
         "the child before is another parent's",
@@ -285,6 +450,9 @@ MUTANTS = (
         lambda patch: patch.setattr(linked_module, "bounded", _first_of_all),
         lambda: a_parent_reaches_one_record_and_its_children(2),
     ),
+    Mutant("equal persons by their rows", _by_rows, equal_persons_are_told_apart_by_their_names),
+    Mutant("jobs of persons who do not count", _all_persons, lambda: nobody_reaches_more_than_the_product(1, 1)),
+    Mutant("as many jobs of a home as of a person", _one_bound, lambda: nobody_reaches_more_than_the_product(2, 1)),
     Mutant("children of another parent", _neighbours_children, lambda: a_parent_reaches_one_record_and_its_children(2)),
 )
 

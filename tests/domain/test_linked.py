@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.domain import Binned, Categorical, Derived, Domain, IntegerRange, Linked, impossible, possible_cells
+from hedgerow.domain import (
+    Binned,
+    Categorical,
+    Children,
+    Derived,
+    Domain,
+    IntegerRange,
+    Linked,
+    impossible,
+    possible_cells,
+)
 from hedgerow.errors import DomainError
 
 HOMES = Domain([IntegerRange("rooms", 1, 9)])
@@ -167,3 +177,61 @@ def test_gaps_are_steps_of_the_order_and_wide_ones_have_bins() -> None:
     codes = many.gaps(steps)
     assert codes[0] == gap.size - 1
     assert all(bounds[code][0] <= step <= bounds[code][1] for code, step in zip(codes[1:], steps[1:], strict=True))
+
+
+JOBS = Domain([IntegerRange("hours", 1, 60)])
+
+
+def tree(*more: Children, **options: Any) -> Linked:
+    return linked(number="size", more=more, **options)
+
+
+def test_tables_of_a_tree_stand_beside_all_above_them_but_not_beside_children_before() -> None:
+    jobs = Children(JOBS, key="person", at_most=2, number="jobs", order="hours", above=1)
+    cars = Children(Domain([IntegerRange("seats", 1, 9)]), key="home", at_most=5, number="cars")
+    found = tree(jobs, cars, order="age")
+    assert (found.parents, [each.children for each in found.links]) == (HOMES, [PEOPLE, JOBS, cars.domain])
+    assert found.counted.names == ("rooms", "size", "cars")
+    people, of_jobs, of_cars = found.links
+    assert people.joined.names == ("rooms", "size", "cars", "previous.sex", "gap", "age", "sex", "jobs")
+    assert people.known.names == ("rooms", "size", "cars", "age", "sex", "jobs") == of_jobs.counted.names
+    assert of_jobs.joined.names == (*people.known.names, "gap", "hours")
+    assert of_cars.joined.names == (*found.counted.names, "seats")
+    assert found.bounds == (1, 3, 6, 5)
+    assert [found.named(place) for place in range(4)] == ["home", "person", None, None]
+
+
+def test_rules_may_reach_over_all_tables_above() -> None:
+    all_of = Domain([*HOMES.attributes, *PEOPLE.attributes, *JOBS.attributes])
+    rule = impossible(all_of, "rooms = 1 and age < 18 and hours > 20")
+    jobs = Domain(all_of.attributes, [], [rule])
+    (_, found) = tree(Children(jobs, key="person", at_most=2, number="jobs", above=1)).links
+    assert found.joined.constraints == found.between.constraints == (rule,)
+    assert found.children == JOBS
+    none = [impossible(all_of, f"rooms = 1 and hours {sign} 20") for sign in ("<=", ">")]
+    with pytest.raises(DomainError, match="some parents can have no child"):
+        tree(Children(Domain(all_of.attributes, [], none), key="person", at_most=2, number="jobs", above=1))
+    none = [impossible(all_of, "rooms = 1 and age < 18")]
+    with pytest.raises(DomainError, match="the key 'person' is about the tables above it alone"):
+        tree(Children(Domain(all_of.attributes, [], none), key="person", at_most=2, number="jobs", above=1))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"above": 2}, "the parents of table 2 are in table 2"),
+        ({"above": -1}, "the parents of table 2 are in table -1"),
+        ({"key": "home"}, "two tables are named by the same key"),
+        ({"key": "age"}, "the key 'age' is declared"),
+        ({"above": 0}, "name the records of table 0 by 'home' and by 'person'"),
+        ({"number": "size"}, "there is a column 'size' already"),
+        ({"number": "sex"}, "there is a column 'sex' already"),
+        ({"at_most": 0}, "at most 0 children"),
+        ({"domain": PEOPLE}, "no column of their own"),
+        ({"second_order": ["hours"]}, "need an order"),
+        ({"order": "age"}, "no column 'age' that is never missing"),
+    ],
+)
+def test_what_does_not_make_a_tree_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DomainError, match=message):
+        tree(Children(**{"domain": JOBS, "key": "person", "at_most": 2, "number": "jobs", "above": 1, **options}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -18,6 +19,7 @@ from hedgerow import (
     GDP,
     MWEM,
     ApproxDP,
+    Children,
     Domain,
     IntegerRange,
     Linked,
@@ -369,7 +371,154 @@ def _one_for_both(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Linked, "history", history)
 
 
+def jobs_of_homes(n: int = 600) -> tuple[list[pa.Table], Linked]:
+    """Homes of kind 1 have two persons, others one; a person who works has as many jobs as the home has persons.
+
+    Jobs have the kind of their home, and a second one is a step further than the first.
+    """
+    kind = np.arange(n) % 2
+    home = np.repeat(np.arange(n), 1 + kind)
+    person = np.array([f"p{number}" for number in range(len(home))])
+    works = np.arange(len(home)) // 2 % 2
+    owner = np.repeat(np.arange(len(home)), works * (1 + kind[home]))
+    second = np.concatenate([[0], owner[1:] == owner[:-1]]).astype(int)
+    tables = [
+        pa.table({"k": np.arange(n), "a": kind}),
+        pa.table({"k": home, "who": person, "works": works}),
+        pa.table({"who": person[owner], "t": second + 1, "c": kind[home[owner]]}),
+    ]
+    persons = Domain([IntegerRange("works", 0, 1)])
+    job = Domain([IntegerRange("t", 0, 3), IntegerRange("c", 0, 1)])
+    jobs = Children(job, key="who", at_most=2, number="jobs", order="t", above=1)
+    return tables, Linked.of(HOMES, persons, key="k", at_most=2, more=[jobs])
+
+
+@cache
+def made_tree() -> LinkedRelease:
+    (homes, persons, jobs), linked = jobs_of_homes()
+    read = read_linked(homes, persons, linked, more=[jobs])
+    return release_linked(MWEM(), read, linked, PureDP(3000.0), noise=SeededNoise(0))
+
+
+def jobs_follow_person_and_home(tree: LinkedRelease) -> None:
+    homes, persons, jobs = (records.to_arrow() for records in tree.sample(600, seed=1))
+    home = persons["k"].to_numpy() - 1
+    kind, works = homes["a"].to_numpy()[home], persons["works"].to_numpy()
+    person = jobs["who"].to_numpy() - 1
+    number = np.bincount(person, minlength=len(home))
+    assert np.mean(number == works * (1 + kind)) > 0.95
+    assert np.mean(jobs["c"].to_numpy() == kind[person]) > 0.95
+    follows = person[1:] == person[:-1]
+    assert (np.diff(jobs["t"].to_numpy())[follows] == 1).mean() > 0.95
+
+
+def test_keys_of_a_tree_are_intact_and_what_hangs_below_follows_all_above() -> None:
+    jobs_follow_person_and_home(made_tree())
+    homes, persons, jobs = (records.to_arrow() for records in made_tree().sample(200, seed=2))
+    assert [each.column_names for each in (homes, persons, jobs)] == [
+        ["k", "a"],
+        ["k", "who", "works"],
+        ["who", "t", "c"],
+    ]
+    assert homes["k"].to_pylist() == list(range(1, 201))
+    assert persons["who"].to_pylist() == list(range(1, persons.num_rows + 1))
+    assert {*persons["k"].to_pylist()} <= {*homes["k"].to_pylist()}
+    assert {*jobs["who"].to_pylist()} <= {*persons["who"].to_pylist()}
+    drawn = made_tree().parents.sample(200, np.random.default_rng(2))
+    assert np.bincount(persons["k"].to_numpy(), minlength=201)[1:].tolist() == drawn.codes[:, 1].tolist()
+
+
+def test_files_of_a_tree_know_each_other(tmp_path: Path) -> None:
+    tree = made_tree()
+    for number, release in enumerate(tree.releases):
+        release.save(tmp_path / f"{number}.release")
+    loaded = [Release.load(tmp_path / f"{number}.release") for number in range(3)]
+    again = LinkedRelease.from_parts(*loaded)
+    assert again.linked == tree.linked
+    places = [tmp_path / f"{number}.csv" for number in range(3)]
+    numbers = again.write_records(places[0], places[1], 20, seed=4, more=places[2:])
+    for number, place, records in zip(numbers, places, tree.sample(20, seed=4), strict=True):
+        assert pyarrow.csv.read_csv(place).equals(records.to_arrow())
+        assert number == len(records)
+    with pytest.raises(ReleaseError, match="3 tables are linked, and there are 2 releases"):
+        LinkedRelease.from_parts(*loaded[:2])
+    with pytest.raises(ReleaseError, match="not of the linked tables"):
+        LinkedRelease.from_parts(loaded[0], loaded[2], loaded[1])
+    said = tree.parents.provenance.parameters
+    astray = {**said["linked"], "more": [{**said["linked"]["more"][0], "above": 2}]}
+    with pytest.raises(ReleaseError, match="not of the linked tables"):
+        LinkedRelease.from_parts(
+            *(
+                replace(each, provenance=replace(each.provenance, parameters={**said, "linked": astray}))
+                for each in loaded
+            )
+        )
+
+
+@pytest.mark.parametrize("budget", [PureDP(1.0), ApproxDP(1.0, 1e-9), GDP(0.5)], ids=["pure", "approximate", "gdp"])
+def test_the_parts_of_a_tree_add_up_and_are_about_a_home_with_all_below_it(budget: Budget) -> None:
+    (homes, persons, jobs), linked = jobs_of_homes(60)
+    read = read_linked(homes, persons, linked, more=[jobs])
+    tree = release_linked(MWEM(rounds=1), read, linked, budget, noise=SeededNoise(0))
+    parts = [release.budget for release in tree.releases]
+    assert 0.999 * budget.limit < sum(part.limit for part in parts) <= budget.limit * (1 + 1e-12)
+    assert all(release.spent <= release.budget.limit for release in tree.releases)
+    assert [part.neighbours.records for part in parts] == [1, 2, 4]
+    assert [round(part.limit / budget.limit, 6) for part in parts] == [0.3, 0.35, 0.35]
+    assert len({part.neighbours.unfiltered for part in parts}) == 1
+    said = tree.guarantee()
+    assert "a value of the column 'k', " in said
+    assert said.endswith("Of one person's records at most these count: 2 of 'children', 4 of 'jobs'.")
+
+
+def test_shares_and_workloads_of_a_tree_can_be_chosen() -> None:
+    (homes, persons, jobs), linked = jobs_of_homes(60)
+    read = read_linked(homes, persons, linked, more=[jobs])
+    asked = Workload.parse("marginals:a*c", linked.links[1].joined)
+    tree = release_linked(
+        MWEM(rounds=1),
+        read,
+        linked,
+        PureDP(2.0),
+        share=(0.25, 0.25),
+        workloads=(None, None, asked),
+        noise=SeededNoise(0),
+    )
+    assert [release.budget.limit for release in tree.releases] == [0.5, 0.5, 1.0]
+    assert tree.releases[2].workload == asked
+    for share, message in (((0.5,), "1 shares of 3 tables"), ((0.5, 0.5), "a share of 1")):
+        with pytest.raises(ConfigError, match=message):
+            release_linked(MWEM(), read, linked, PureDP(2.0), share=share)
+    with pytest.raises(ConfigError, match="3 linked tables, 2 that were read and 2 workloads"):
+        release_linked(MWEM(), read[:2], linked, PureDP(2.0))
+
+
+def test_columns_of_the_second_order_are_settled_table_by_table() -> None:
+    (homes, persons, jobs), linked = jobs_of_homes()
+    job = Children(linked.more[0].children, key="who", at_most=2, number="jobs", order="t", second_order=None, above=1)
+    open_tree = Linked.of(HOMES, linked.children, key="k", at_most=2, more=[job])
+    read = read_linked(homes, persons, open_tree, more=[jobs])
+    for epsilon, order in ((3000.0, 2), (0.1, 1)):
+        tree = release_linked(MWEM(rounds=1), read, open_tree, PureDP(epsilon), noise=SeededNoise(0))
+        assert f"{'previous.' * order}c" in tree.linked.more[0].joined.names
+        assert f"{'previous.' * (order + 1)}c" not in tree.linked.more[0].joined.names
+        assert len(tree.sample(10, seed=0)) == 3
+
+
+def _of_another_person(patch: pytest.MonkeyPatch) -> None:
+    """Children of every table are drawn given the parent after their own."""
+    over = Records.over
+    patch.setattr(
+        Records, "over", lambda records, domain: over(records.take(np.roll(np.arange(len(records)), 1)), domain)
+    )
+
+
 MUTANTS = (
+    Mutant(
+        "what hangs below is drawn given another parent",
+        _of_another_person,
+        lambda: jobs_follow_person_and_home(made_tree()),
+    ),
     Mutant("one child stands for the two before", _one_for_both, lambda: each_differs_from_two_before(made_second())),
     Mutant(
         "children are drawn given another parent's child",
@@ -435,7 +584,7 @@ def test_children_have_the_tables_that_were_measured_beside_parents_whose_column
     assert distance() < 0.015
     first, again = ([records.to_arrow() for records in both.sample(300, seed=2)] for _ in "12")
     assert first == again
-    monkeypatch.setitem(both.__dict__, "_moves", None)
+    monkeypatch.setitem(both.__dict__, "_moves", [None])
     assert distance() > 0.05
 
 

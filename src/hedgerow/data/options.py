@@ -32,6 +32,7 @@ class ReadOptions:
         violations: Whether records that break a rule of the domain are an error, or are left out.
         person: Column that says who a record belongs to.
         at_most: Maximum records counted per person.
+        named: Column that names each record, for the records of another table that belong to it.
         weight: Column that says how often a record counts.
         largest_weight: The largest weight; a record with a larger one counts as often as this.
         fractional_weights: Whether weights may be fractions, each of which is rounded to a multiple of 1/1,024.
@@ -57,6 +58,7 @@ class ReadOptions:
     weight: str | None = None
     largest_weight: int | None = None
     fractional_weights: bool = False
+    named: str | None = None
 
     def __post_init__(self) -> None:
         """Check what does not depend on the table."""
@@ -87,7 +89,7 @@ class ReadOptions:
     @property
     def apart(self) -> tuple[str, ...]:
         """The columns that say something of rows, and are no attributes."""
-        return tuple(name for name in (self.count_column, self.weight, self.person) if name is not None)
+        return tuple(name for name in (self.count_column, self.weight, self.person, self.named) if name is not None)
 
     def filters(self, domain: Domain) -> bool:
         """Whether rows may be left out by what they hold: by a condition, or because they break a rule of the domain.

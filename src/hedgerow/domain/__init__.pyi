@@ -101,7 +101,7 @@ from .layout import (
 from .layout_check import check_written as check_written
 from .learning import OpenDomain as OpenDomain, open_domain as open_domain
 from .levels import calendar_level as calendar_level, edge_level as edge_level, group_level as group_level
-from .linked import GAP as GAP, Linked as Linked
+from .linked import GAP as GAP, Children as Children, Linked as Linked
 from .measures import Measure as Measure, measure_of as measure_of
 from .rules import (
     determines as determines,

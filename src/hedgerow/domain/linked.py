@@ -1,18 +1,21 @@
-"""Two tables with a key: parents, and children of which each has one parent (households and persons, say).
+"""Tables with keys: parents, and children of which each has one parent (households and persons, say).
 
 A child is described beside its parent: the *joined* domain has the parents' attributes, then the number of children,
 then the children's own attributes. What is known of both tables is known there: the rules of either, and rules between
-them, which the children's domain states by declaring a parents' column again, in the same way.
+them, which the children's domain states by declaring a parents' column again, in the same way. Children may be parents
+in their turn (of jobs, say), and parents have several tables of children: a *tree* of tables with one root. Each table
+is described beside all above it, and ends with the numbers of its own children.
 
 Where children have an *order*, a child is described beside the child before it too: the columns of that child stand
 before its own, as attributes whose names begin with ``previous.``, and so does the *gap*, how many steps of the order
 lie between the two. The first child of a parent has the value ``none`` in all of them. Columns of the *second order*
-are known of the child before that one too; their names begin with ``previous.previous.``.
+are known of the child before that one too; their names begin with ``previous.previous.``. Tables below do not have
+these attributes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -36,15 +39,71 @@ _EXACT_GAPS = 16
 
 
 @dataclass(frozen=True)
+class Children:
+    """A table of children in a tree of tables, and how it hangs there.
+
+    Attributes:
+        domain: Domain of the table; attributes that the tables above have too are theirs.
+        key: Column that links the table to that of the parents, where it names each record.
+        at_most: Most children of one parent that are counted, at least 1.
+        number: Name for the number of children.
+        order: See ``Linked.of``.
+        second_order: See ``Linked.of``.
+        above: Place of the parents' table: 0 for the root, 1 for the first table of children, and so on.
+
+    Example:
+        >>> jobs = Children(Domain([IntegerRange("hours", 1, 60)]), key="person", at_most=3, number="jobs", above=1)
+        >>> jobs.beside(Domain([IntegerRange("age", 0, 99), IntegerRange("jobs", 0, 3)]), {}).joined.names
+        ('age', 'jobs', 'hours')
+    """
+
+    domain: Domain
+    key: str
+    at_most: int
+    number: str = "children"
+    order: str | None = None
+    second_order: Collection[str] | None = ()
+    above: int = 0
+
+    def beside(self, parents: Domain, numbers: Mapping[str, int]) -> Linked:
+        """The table beside that of the parents.
+
+        Args:
+            parents: What is known of a parent, the numbers of children among it.
+            numbers: Attributes that say how many children of its own a child has, and the most of them.
+
+        Raises:
+            DomainError: See ``Linked.of``.
+        """
+        own = self.domain
+        before = () if self.order is None else tuple(_before(parents, own, self.order, self.second_order))
+        if {*own.names} <= {*parents.names}:
+            raise DomainError("the children have no column of their own", remedy="declare what is known of a child")
+        for derived_column in own.derived_columns:
+            if derived_column not in parents.declared and {*derived_column.sources} & {*parents.names}:
+                message = f"the children's column {derived_column.name!r} is a function of their parents' columns"
+                raise DomainError(message, remedy="leave it out: it follows from the tables")
+        joined = _joined(parents, before, _numbered(own, numbers))
+        tentative = self.order is not None and self.second_order is None
+        linked = Linked(joined, self.key, self.number, len(parents), self.order, tentative, (*numbers,), self.above)
+        linked.check_children()
+        return linked
+
+
+@dataclass(frozen=True)
 class Linked:
-    """The public description of a table of parents and a table of children.
+    """The public description of a table of parents and a table of children, and of those that follow in a tree.
 
     Attributes:
         joined: Domain of a child beside its parent.
         key: Column of both tables that says who belongs to whom; no release holds its values.
         number: Attribute that says how many children a parent has.
+        n_known: How many attributes of ``joined`` are the parents'; they come first.
         order: Column of the children by which those of one parent are ordered; None where they are not.
         tentative: Whether it is not settled which columns are of the second order; all of them stand in ``joined``.
+        numbers: Attributes that say how many children of its own a child has; they come last.
+        above: Place of the parents' table: 0 for the root.
+        more: The tables after the first table of children, each beside its parents'.
 
     Example:
         >>> homes, people = Domain([IntegerRange("rooms", 1, 9)]), Domain([IntegerRange("age", 0, 99)])
@@ -56,13 +115,21 @@ class Linked:
         >>> visits = Domain([IntegerRange("day", 1, 9), IntegerRange("ward", 1, 4)])
         >>> Linked.of(homes, visits, key="home", at_most=8, order="day").joined.names
         ('rooms', 'children', 'previous.ward', 'gap', 'day', 'ward')
+        >>> jobs = Children(Domain([IntegerRange("hours", 1, 60)]), key="person", at_most=3, number="jobs", above=1)
+        >>> tree = Linked.of(homes, people, key="home", at_most=8, number="size", more=[jobs])
+        >>> [link.joined.names for link in tree.links], tree.bounds
+        ([('rooms', 'size', 'age', 'jobs'), ('rooms', 'size', 'age', 'jobs', 'hours')], (1, 8, 24))
     """
 
     joined: Domain
     key: str
     number: str
+    n_known: int
     order: str | None = None
     tentative: bool = False
+    numbers: Clique = ()
+    above: int = 0
+    more: tuple[Linked, ...] = ()
 
     @classmethod
     def of(
@@ -75,8 +142,9 @@ class Linked:
         number: str = "children",
         order: str | None = None,
         second_order: Collection[str] | None = (),
+        more: Sequence[Children] = (),
     ) -> Linked:
-        """Put the domains of the two tables together.
+        """Put the domains of two tables together, or of a tree of them.
 
         Args:
             parents: Domain of the table of parents.
@@ -89,39 +157,49 @@ class Linked:
             second_order: Columns of the children, other than the order, that may depend on the two children before:
                 the model is then a chain of the second order in them. With None those whose tables the budget
                 carries; `settled` says which.
+            more: Further tables of children, each after that of its parents.
 
         Raises:
-            DomainError: The bound is below 1, a name is taken, the children have no column of their own or one that
-                follows from their parents', a column of both tables is not declared alike, some parents can have no
-                child by the rules between the tables, the order is no column of the children or can be missing, or a
-                column of the second order is none of theirs.
+            DomainError: A bound is below 1, a name is taken, children have no column of their own or one that follows
+                from their parents', a column of two tables is not declared alike, some parents can have no child by
+                the rules between tables, an order is no column of the children or can be missing, a column of the
+                second order is none of theirs, or a table hangs at no table before it.
         """
-        if isinstance(at_most, bool) or not isinstance(at_most, int) or at_most < 1:
-            raise DomainError(f"at most {at_most!r} children of one parent", remedy="give a number from 1 on")
-        if any(each.known or each.population for each in (parents, children)):
-            message = "known totals are of the records of one table, and two are linked"
-            raise DomainError(message, remedy="leave the known totals out")
-        if key in parents or key in children:
-            raise DomainError(f"the key {key!r} is declared as a column that is released", remedy="leave it out")
-        if number in parents or number in children or number == key:
-            raise DomainError(
-                f"there is a column {number!r} already", remedy="give the number of children another name"
-            )
-        attributes = (*parents.attributes, IntegerRange(number, 0, at_most))
-        counted = replace(parents, attributes=attributes, unleveled=(*parents.unleveled, number))
-        if order is None and second_order:
-            raise DomainError("columns of the second order need an order of the children", remedy="name their order")
-        before = () if order is None else tuple(_before(parents, children, order, second_order))
-        joined = _joined(counted, before, children)
-        if len(joined) == len(counted) + len(before):
-            raise DomainError("the children have no column of their own", remedy="declare what is known of a child")
-        for derived_column in children.derived_columns:
-            if derived_column not in counted.declared and {*derived_column.sources} & {*counted.names}:
-                message = f"the children's column {derived_column.name!r} is a function of their parents' columns"
-                raise DomainError(message, remedy="leave it out: it follows from the two tables")
-        linked = cls(joined, key, number, order, tentative=order is not None and second_order is None)
-        linked.check_children()
-        return linked
+        tables = (Children(children, key, at_most, number, order, second_order), *more)
+        _check_tree(parents, tables)
+        numbers = [
+            {each.number: each.at_most for each in tables if each.above == place} for place in range(len(tables) + 1)
+        ]
+        links = [tables[0].beside(_numbered(parents, numbers[0]), numbers[1])]
+        known = [links[0].counted, links[0].known]
+        for each, own in zip(more, numbers[2:], strict=True):
+            links.append(each.beside(known[each.above], own))
+            known.append(links[-1].known)
+            if {*links[-1].counted.constraints} - {*known[each.above].constraints}:
+                message = f"a rule of the table with the key {each.key!r} is about the tables above it alone"
+                raise DomainError(message, remedy="state it in the domain of the last of these tables")
+        return replace(links[0], more=tuple(links[1:]))
+
+    @property
+    def links(self) -> tuple[Linked, ...]:
+        """All tables of children, in their order: each after that of its parents."""
+        return (replace(self, more=()), *self.more)
+
+    @property
+    def bounds(self) -> tuple[int, ...]:
+        """The most records of each table that one record of the root has with all below it, the root's own first."""
+        found = [1]
+        for link in self.links:
+            found.append(found[link.above] * link.at_most)
+        return tuple(found)
+
+    def named(self, place: int) -> str | None:
+        """The column that names the records of a table for its children; None where it has none.
+
+        Args:
+            place: Place of the table, 0 for the root.
+        """
+        return next((link.key for link in self.links if link.above == place), None)
 
     def settled(self, second_order: Collection[str]) -> Linked:
         """The same, where of the columns that are of the second order only tentatively these are, and no others.
@@ -134,9 +212,8 @@ class Linked:
         """
         if self.order is None or not self.tentative:
             return self
-        before = tuple(_before(self.parents, self.children, self.order, second_order))
-        own = self.joined.of_columns((*self._names[0], self.number, *self._names[1]))
-        return replace(self, joined=_joined(self.counted, before, own), tentative=False)
+        before = tuple(_before(self.counted, self.children, self.order, second_order))
+        return replace(self, joined=_joined(self.counted, before, self.known), tentative=False)
 
     def check_children(self) -> None:
         """Refuse rules between the tables by which some parents can have no child: they may be drawn with some.
@@ -156,23 +233,30 @@ class Linked:
 
     @cached_property
     def parents(self) -> Domain:
-        """Domain of the columns of the parents' table."""
-        return self.joined.of_columns(self._names[0])
+        """Domain of the columns of the parents' table; below the root with those of the tables above it."""
+        numbers = {link.number for link in self.links if link.above == self.above}
+        return self.joined.of_columns(name for name in self.joined.names[: self.n_known] if name not in numbers)
 
     @cached_property
     def counted(self) -> Domain:
-        """Domain of the parents with the number of their children."""
-        return self.joined.of_columns((*self._names[0], self.number))
+        """Domain of what is known of a parent, the number of children among it."""
+        return self.joined.of_columns(self.joined.names[: self.n_known])
+
+    @cached_property
+    def known(self) -> Domain:
+        """Domain of what is known of a child for children of its own: all but the child before."""
+        return self.joined.of_columns(name for name in self.joined.names if name not in self.before)
 
     @cached_property
     def children(self) -> Domain:
         """Domain of the columns of the children's table."""
-        return self.joined.of_columns(self._names[1])
+        names = self.joined.names[self.n_known + len(self.before) :]
+        return self.joined.of_columns(name for name in names if name not in self.numbers)
 
     @cached_property
     def between(self) -> Domain:
         """The joined attributes with the rules that are about both tables, and nothing else."""
-        known = (*self.parents.constraints, *self.children.constraints)
+        known = (*self.counted.constraints, *self.children.constraints)
         before = {*self.before}
         rules = [each for each in self.joined.constraints if each not in known and before.isdisjoint(each.scope)]
         return Domain(self.joined.attributes, (), rules, self.joined.names)
@@ -185,8 +269,7 @@ class Linked:
     @property
     def before(self) -> Clique:
         """Attributes of the child before, the gap last; none where children have no order."""
-        place = self.joined.index(self.number) + 1
-        return self.joined.names[place : self.joined.index(GAP) + 1] if self.order is not None else ()
+        return self.joined.names[self.n_known : self.joined.index(GAP) + 1] if self.order is not None else ()
 
     @property
     def history(self) -> tuple[tuple[str, str], ...]:
@@ -210,10 +293,44 @@ class Linked:
         codes = np.searchsorted(gap.edges[:-1], known, side="right") - 1 if isinstance(gap, Binned) else known
         return np.where(steps < 0, gap.size - 1, codes)
 
-    @property
-    def _names(self) -> tuple[Clique, Clique]:
-        place = self.joined.index(self.number)
-        return self.joined.names[:place], self.joined.names[place + 1 + len(self.before) :]
+
+def _check_tree(root: Domain, tables: Sequence[Children]) -> None:
+    """Check how tables hang together, before any is described beside another.
+
+    Raises:
+        DomainError: See ``Linked.of``.
+    """
+    domains, keys = (root, *(each.domain for each in tables)), dict[int, str]()
+    taken = {name for domain in domains for name in domain.names}
+    if any(domain.known or domain.population for domain in domains):
+        message = "known totals are of the records of one table, and several are linked"
+        raise DomainError(message, remedy="leave the known totals out")
+    for place, each in enumerate(tables, 1):
+        if isinstance(each.at_most, bool) or not isinstance(each.at_most, int) or each.at_most < 1:
+            raise DomainError(f"at most {each.at_most!r} children of one parent", remedy="give a number from 1 on")
+        if not 0 <= each.above < place:
+            message = f"the parents of table {place} are in table {each.above}, which does not come before it"
+            raise DomainError(message, remedy="put tables after that of their parents; the root is table 0")
+        if each.key in taken:
+            raise DomainError(f"the key {each.key!r} is declared as a column that is released", remedy="leave it out")
+        if keys.setdefault(each.above, each.key) != each.key:
+            message = f"children name the records of table {each.above} by {keys[each.above]!r} and by {each.key!r}"
+            raise DomainError(message, remedy="link them by one column")
+    if len({*keys.values()}) < len(keys):
+        raise DomainError("two tables are named by the same key", remedy="name the records of each by another column")
+    for each in tables:
+        if each.number in taken or each.number in keys.values():
+            message = f"there is a column {each.number!r} already"
+            raise DomainError(message, remedy="give the number of children another name")
+        taken.add(each.number)
+        if each.order is None and each.second_order:
+            raise DomainError("columns of the second order need an order of the children", remedy="name their order")
+
+
+def _numbered(domain: Domain, numbers: Mapping[str, int]) -> Domain:
+    """A domain with the numbers of children behind its attributes."""
+    attributes = (*domain.attributes, *(IntegerRange(name, 0, most) for name, most in numbers.items()))
+    return replace(domain, attributes=attributes, unleveled=(*domain.unleveled, *numbers)) if numbers else domain
 
 
 def _joined(counted: Domain, before: Sequence[Attribute], children: Domain) -> Domain:

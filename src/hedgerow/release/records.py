@@ -138,6 +138,14 @@ class Records(Tabular):
     def _with(self, codes: ArrayLike, domain: Domain, beside: Mapping[str, Floats] | None = None) -> Records:
         return Records(codes, domain, seed=self._seed, first=self._first, tilts=self._tilts, beside=beside)
 
+    def over(self, domain: Domain) -> Records:
+        """Some columns of the records, with the same numbers inside bins.
+
+        Args:
+            domain: Its attributes are among the records'.
+        """
+        return self._with(self.codes[:, [self.domain.index(name) for name in domain.names]], domain)
+
     def behind(self, key: Attribute, codes: Ints, names: Iterable[str]) -> Records:
         """Some columns of the records behind a column that is not in them.
 

@@ -1,12 +1,14 @@
-"""Two linked tables released from one budget: a table of parents, and their children beside them.
+"""Linked tables released from one budget: a table of parents, their children beside them, and what is below these.
 
-The unit of privacy is the parent with all of its children. One that comes or goes changes one record of the parents'
-table and at most m of the children's, so each table is released under its own part of the budget, and the parts add
-up (theory.md section 0): epsilons, rhos or the mu^2 / 2 of Gaussian differential privacy.
+The unit of privacy is the parent with all of its children, and with theirs. One that comes or goes changes one record
+of the parents' table and at most m of the children's, m times m' of the next, so each table is released under its own
+part of the budget, and the parts add up (theory.md section 0): epsilons, rhos or the mu^2 / 2 of Gaussian differential
+privacy.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -22,7 +24,7 @@ from hedgerow.queries import Marginal, Persons, Workload
 from hedgerow.release import LinkedRelease, Release
 
 PARENTS_SHARE = 0.3
-"""Share of the budget for the parents' table: their noise is smaller, and children need the rest."""
+"""Share of the budget for the parents' table: their noise is smaller, and children need the rest, in equal parts."""
 
 SMALL_NOISE = 0.1
 """Expected noise in a table of three children in a row up to which it is measured unasked, as a share of children."""
@@ -30,35 +32,37 @@ SMALL_NOISE = 0.1
 
 def release_linked(
     algorithm: Algorithm,
-    tables: tuple[Any, Any],  # two CountSources; that name lives in data/, which algorithms do not import
+    tables: Sequence[Any],  # CountSources; that name lives in data/, which algorithms do not import
     linked: Linked,
     budget: Budget,
     *,
-    share: float = PARENTS_SHARE,
-    workloads: tuple[Workload | None, Workload | None] = (None, None),
+    share: float | Sequence[float] = PARENTS_SHARE,
+    workloads: Sequence[Workload | None] | None = None,
     noise: NoiseSource | None = None,
     progress: ProgressCallback | None = None,
     register: Register | None = None,
     name: str = "",
 ) -> LinkedRelease:
-    """Release two linked tables from one budget.
+    """Release linked tables from one budget.
 
     Args:
-        algorithm: Runs twice: over the parents, then over the children beside them.
-        tables: The two tables, as ``read_linked`` gives them.
+        algorithm: Runs once for each table: over the parents, then over the children beside them, and so on.
+        tables: The tables, as ``read_linked`` gives them.
         linked: Their description.
-        budget: Budget of both together, between tables that differ in one parent with all children.
-        share: Share of the parents.
-        workloads: Queries that you need to be accurate. By default all pairs of columns: those of the parents and the
-            number of children from the parents' table, all others from the children's.
+        budget: Budget of all together, between tables that differ in one parent with all children.
+        share: Share of the parents, the rest is divided equally; or that of each table but the last.
+        workloads: Queries that you need to be accurate, for each table, or None for some. By default all pairs of
+            columns: those of the parents and the number of children from the parents' table, all others from the
+            children's.
         noise: See ``Algorithm.run``.
         progress: See ``Algorithm.run``; called for one run after the other.
-        register: See ``Algorithm.run``; charged twice, the whole in all.
+        register: See ``Algorithm.run``; charged for each table, the whole in all.
         name: Name of the releases in the register.
 
     Raises:
-        ConfigError: A workload of the children, over columns of the second order that are not settled; or see
-            ``split_budget``, and ``Algorithm.run``, which lists all other errors too.
+        ConfigError: A workload of children, over columns of the second order that are not settled; more tables,
+            workloads or shares than are linked, or fewer; or see ``split_budget``, and ``Algorithm.run``, which lists
+            all other errors too.
 
     Example:
         >>> import pyarrow as pa
@@ -72,31 +76,37 @@ def release_linked(
         >>> [len(records) for records in both.sample(10, seed=0)]
         [10, 10]
     """
-    if linked.tentative and workloads[1] is not None:
+    links, asked = [*linked.links], workloads or [None] * len(tables)
+    if not len(links) + 1 == len(tables) == len(asked):
+        message = f"{len(links) + 1} linked tables, {len(tables)} that were read and {len(asked)} workloads"
+        raise ConfigError(message, remedy="give what read_linked gives, and a workload or None for each table")
+    if any(link.tentative and each is not None for link, each in zip(links, asked[1:], strict=True)):
         message = "a workload of the children, and it is not settled which of their columns are of the second order"
         raise ConfigError(message, remedy="name the columns, or leave the workload out")
     parts = budgets_of(linked, budget, share)
-    if register is not None:  # the second part must not be refused when the first is spent
-        relation = parts[1].neighbours
+    if register is not None:  # no part must be refused when the first is spent
+        relation = parts[-1].neighbours
         register.check(budget if isinstance(budget, Subsampled) else replace(budget, neighbours=relation))
-    parents, children = tables
     run = partial(algorithm.run, noise=noise, progress=progress, register=register, name=name)
-    homes = run(parents, workloads[0] or all_pairs(linked), parts[0])
-    linked, children = settled(linked, children, homes, parts[1])
-    return LinkedRelease.of(homes, run(children, workloads[1] or pairs_of_children(linked), parts[1]), linked)
+    made = [run(tables[0], asked[0] or all_pairs(linked), parts[0])]
+    for place, (link, table, part) in enumerate(zip(links, tables[1:], parts[1:], strict=True)):
+        links[place], source = settled(link, table, made[link.above], part)
+        made.append(run(source, asked[place + 1] or pairs_of_children(links[place]), part))
+    first, second, *more = made
+    return LinkedRelease.of(first, second, replace(links[0], more=tuple(links[1:])), more)
 
 
 def settled(linked: Linked, children: Any, parents: Release, budget: Budget) -> tuple[Linked, Any]:
-    """Two linked tables, and that of the children, where it is settled which columns are of the second order.
+    """A table of children and its description, where it is settled which columns are of the second order.
 
     One that is tentatively is if the noise in its table with itself in the two children before is expected to be
     small, were this measured with an equal part of the budget: up to `SMALL_NOISE` of the children in total variation
     distance. How many there are is told by the parents' release, so nothing is looked at that is not released.
 
     Args:
-        linked: The two tables.
-        children: The second of them, as ``read_linked`` gives it.
-        parents: Release of the first one.
+        linked: Its description.
+        children: The table, as ``read_linked`` gives it.
+        parents: Release of the table of parents.
         budget: Budget of the children.
     """
     if not linked.tentative:
@@ -118,16 +128,16 @@ def _noise_in(linked: Linked, budget: Budget) -> float:
     return 0.5 * table.size * noise_of(table, budget, part, None).expected_abs
 
 
-def budgets_of(linked: Linked, budget: Budget, share: float = PARENTS_SHARE) -> tuple[Budget, Budget]:
-    """The budgets of the two tables, each between tables that differ in one parent.
+def budgets_of(linked: Linked, budget: Budget, share: float | Sequence[float] = PARENTS_SHARE) -> list[Budget]:
+    """The budgets of the tables, each between tables that differ in one parent of the root.
 
     Args:
-        linked: The two tables.
-        budget: Budget of both together.
-        share: Share of the parents.
+        linked: The tables.
+        budget: Budget of all together.
+        share: Share of the parents, or of each table but the last.
 
     Raises:
-        ConfigError: See ``split_budget``.
+        ConfigError: There are more shares than tables but the last, or fewer; or see ``split_budget``.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange, PureDP
@@ -135,9 +145,20 @@ def budgets_of(linked: Linked, budget: Budget, share: float = PARENTS_SHARE) -> 
         >>> [(part.limit, part.neighbours.records) for part in budgets_of(linked, PureDP(1.0), 0.25)]
         [(0.25, 1), (0.75, 2)]
     """
-    first, second = split_budget(budget, share)
-    one, many = (budget.neighbours.between(Persons(linked.key, most)) for most in (1, linked.at_most))
-    return replace(first, neighbours=one), replace(second, neighbours=many.filtered)  # parents may have no child
+    below = len(linked.links)
+    shares = [*share] if isinstance(share, Sequence) else [share, *[(1.0 - share) / below] * (below - 1)]
+    if len(shares) != below:
+        raise ConfigError(f"{len(shares)} shares of {below + 1} tables", remedy="give that of each but the last")
+    first, second = split_budget(budget, shares[0])
+    parts, left = [first, second], 1.0 - shares[0]
+    for each in shares[1:]:
+        parts[-1:] = split_budget(parts[-1], each / left)
+        left -= each
+    relations = (budget.neighbours.between(Persons(linked.key, most)) for most in linked.bounds)
+    return [
+        replace(part, neighbours=relation if not place else relation.filtered)  # parents may have no child
+        for place, (part, relation) in enumerate(zip(parts, relations, strict=True))
+    ]
 
 
 def all_pairs(linked: Linked) -> Workload:

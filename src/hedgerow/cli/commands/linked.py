@@ -86,7 +86,7 @@ class _Tables(Options, panel="Table"):
             second_order=second,
         )
 
-    def read(self, linked: Linked, before_rows: Callable[[], object]) -> tuple[Table, Table]:
+    def read(self, linked: Linked, before_rows: Callable[[], object]) -> tuple[Table, ...]:
         """Both tables, for handing on; see `read_linked`."""
         from hedgerow.data import read_linked
 
@@ -242,7 +242,7 @@ def synth_linked(
 def _tell(
     output: Output,
     both: LinkedRelease,
-    drawn: tuple[int, int],
+    drawn: tuple[int, ...],
     *,
     files: dict[str, Path],
     promise: str,

@@ -65,16 +65,18 @@ class CodedRows(NamedTuple):
         codes: One array of codes per attribute.
         counts: Number of records of each row, or its weight; None for one each.
         persons: Persons whom the rows belong to; None where each is somebody's own.
+        names: Names of the rows, for those of other tables; None where they have none.
     """
 
     codes: list[Codes]
     counts: Ints | None = None
     persons: Keys | None = None
+    names: Keys | None = None
 
     def rows(self, chosen: Any) -> CodedRows:
         """Some of its rows, by a mask or by their places."""
-        counts, persons = (None if each is None else each[chosen] for each in (self.counts, self.persons))
-        return CodedRows([codes[chosen] for codes in self.codes], counts, persons)
+        counts, persons, names = (None if each is None else each[chosen] for each in self[1:])
+        return CodedRows([codes[chosen] for codes in self.codes], counts, persons, names)
 
 
 class Weights:
@@ -178,6 +180,7 @@ class Encoding:
         broken: Rows that break a rule; none where these are left out.
         weights: The column of counts or weights, if there is one.
         identities: The column that tells persons apart, if there is one.
+        names: The column that names the rows, if there is one.
     """
 
     def __init__(self, reader: Reader, coding: Coding) -> None:
@@ -188,7 +191,8 @@ class Encoding:
         self.faults = FaultLog(reader.file, show_values=coding.options.show_values)
         self.broken = RuleLog(reader.file, coding.domain, show_values=coding.options.show_values)
         self.weights = _weights(reader.file, coding.options)
-        self.identities = None if (person := coding.options.person) is None else Identities(reader.file, person)
+        columns = coding.options.person, coding.options.named
+        self.identities, self.names = (None if each is None else Identities(reader.file, each) for each in columns)
 
     def __iter__(self) -> Iterator[CodedRows]:
         """Codes of all attributes, counts and persons of the rows, batch by batch; derived columns are only checked.
@@ -201,7 +205,7 @@ class Encoding:
         measured = {span.length for span in coding.spans if not span.column}
         encoders = {name: encoder(attribute) for name, attribute in coding.attributes.items() if name not in measured}
         measures = coding.measures
-        beside = [each for each in (self.weights, self.identities) if each is not None]
+        beside = [each for each in (self.weights, self.identities, self.names) if each is not None]
         repetitive = [name for name, encoder in encoders.items() if encoder.prefers_dictionary]
         for batch in self._reader.batches([*dict.fromkeys([*encoders, *(each.column for each in beside)])], repetitive):
             codes = {name: self._codes(name, encoder, batch.column(name)) for name, encoder in encoders.items()}
@@ -211,11 +215,12 @@ class Encoding:
                 codes[span.measured if span.column else span.length] = self._measured(
                     measure, batch, codes.get(span.length)
                 )
-            counts, persons = self._beside(self.weights, batch), self._beside(self.identities, batch)
+            counts = self._beside(self.weights, batch)
+            persons, named = (self._beside(each, batch) for each in (self.identities, self.names))
             chosen = self._following(codes)
             self.rows += batch.num_rows
             if not (self.faults or self.broken or any(each.is_faulty for each in beside)):
-                part = CodedRows([codes[name] for name in coding.domain.names], counts, persons)
+                part = CodedRows([codes[name] for name in coding.domain.names], counts, persons, named)
                 yield part if chosen is None else part.rows(chosen)
 
     def _beside(self, column: _Beside[T] | None, batch: pa.RecordBatch) -> T | None:
@@ -271,8 +276,9 @@ class Encoding:
         self.broken.add(other.broken)
         if self.weights is not None and other.weights is not None:
             self.weights.add(other.weights)
-        if self.identities is not None and other.identities is not None:
-            self.identities.add(other.identities)
+        for own, others in ((self.identities, other.identities), (self.names, other.names)):
+            if own is not None and others is not None:
+                own.add(others)
 
     def check(self) -> None:
         """Look at the whole pass.
@@ -290,8 +296,9 @@ class Encoding:
         self.broken.raise_any()
         if self.weights is not None:
             self.weights.finish(may_be_empty=filtered)
-        if self.identities is not None:
-            self.identities.finish()
+        for each in (self.identities, self.names):
+            if each is not None:
+                each.finish()
 
 
 def _weights(file: str, options: ReadOptions) -> Weights | None:
