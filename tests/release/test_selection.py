@@ -204,6 +204,24 @@ def test_a_release_answers_statements_within_their_intervals() -> None:
     assert arrow.num_rows == 2
 
 
+def test_rows_are_ordered_and_those_that_are_chosen_have_joint_intervals() -> None:
+    domain = Domain((Categorical("g", ("p", "q", "a")), IntegerRange("x", 0, 19)))
+    release = _release(domain)
+    text = "SELECT g AS part, COUNT(*) AS n, AVG(x) FROM t GROUP BY part"
+    whole = select_from(release, text)
+    assert (whole.names, [row[0] for row in whole.rows]) == (("part",), ["p", "q", "a"])
+    down = select_from(release, f"{text} ORDER BY n DESC")
+    assert down.rows == sorted(whole.rows, key=lambda row: -row[1])  # type: ignore[operator]
+    assert [row[0] for row in select_from(release, f"{text} ORDER BY part DESC").rows] == ["a", "q", "p"]
+    least = select_from(release, f"{text} ORDER BY AVG(x) LIMIT 2")
+    joint = select_from(release, text, joint=True)
+    assert least.rows == sorted(joint.rows, key=lambda row: row[4])[:2]  # type: ignore[arg-type, return-value]
+    assert least.covers == joint.covers
+    assert "for all 6 together" in least.covers
+    first = select_from(release, f"{text} ORDER BY part LIMIT 1")  # by no answer
+    assert (first.rows, first.covers) == (whole.rows[:1], whole.covers)
+
+
 def test_joint_intervals_of_a_table_hold_together() -> None:
     """Of 12 tables with 90 % confidence fewer than 8 hold once in 200 times; those whose cells hold alone do not."""
     domain = Domain((Categorical("g", tuple("abcdefghij")), Categorical("h", tuple("uvw"))))

@@ -206,6 +206,7 @@ def _answered(
     selection: Selection, asked: CountAnswerer, confidence: float, release: Release | None, *, joint: bool = False
 ) -> Selected:
     check_selection(selection)
+    joint = joint or selection.is_chosen  # else the intervals of rows that came out high would hold less often
     number = selection.groups.size * len(selection.columns) if joint else 1
     risk = check_confidence(each_of(confidence, number))
     selecting = _Selecting(selection, asked, risk, release)
@@ -216,9 +217,23 @@ def _answered(
     covers = _covers(selection, cells, held, release)
     if release is not None and covers != NOTHING:
         covers += release.left_uncounted
-    return Selected(
-        selection.groups.names, headings, selection.groups.labels, cells, dict(selecting.sources), confidence, covers
-    )
+    told = _in_order(selection, cells)
+    labels = tuple(selection.groups.labels[row] for row in told)
+    cells = tuple(cells[row] for row in told)
+    return Selected(selection.names, headings, labels, cells, dict(selecting.sources), confidence, covers)
+
+
+def _in_order(selection: Selection, cells: tuple[tuple[Estimate, ...], ...]) -> list[int]:
+    """The rows that are told, in their order: labels in the order of the domain, and what has no value last."""
+    told, names = list(range(len(cells))), len(selection.names)
+    for place, descends in reversed(selection.order):
+        if place < names:
+            key: list[float] = [float(code) for code in selection.groups.codes[place]]
+        else:
+            last = -math.inf if descends else math.inf
+            key = [last if math.isnan(row[place - names].value) else row[place - names].value for row in cells]
+        told.sort(key=key.__getitem__, reverse=descends)
+    return told[: selection.limit]
 
 
 def _power(column: Aggregate) -> int:
@@ -279,7 +294,7 @@ def select_from(
 
     Args:
         release: The release.
-        statement: ``SELECT ... FROM table [WHERE ...] [GROUP BY ...]`` (see ``parse_select``), about a table of any
+        statement: ``SELECT ... FROM table ...`` (see ``parse_select``), about a table of any
             name; or what was read from one.
         confidence: Confidence of each interval on its own, or of all of them.
         joint: Whether all intervals of the table hold together with the confidence, as they should where somebody

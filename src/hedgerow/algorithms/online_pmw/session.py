@@ -292,7 +292,7 @@ class OnlineSession:
         some. Those that a session knows already, or answers from its hypothesis, cost nothing.
 
         Args:
-            statement: ``SELECT ... FROM table [WHERE ...] [GROUP BY ...]`` (see ``parse_select``), about a table of any
+            statement: ``SELECT ... FROM table ...`` (see ``parse_select``), about a table of any
                 name; or what was read from one.
             confidence: Confidence of each interval on its own.
 

@@ -201,11 +201,19 @@ class Groups:
     @cached_property
     def labels(self) -> tuple[tuple[str, ...], ...]:
         """The values that each group has, in the order of the names; groups in the order of the domain."""
-        codes = np.unravel_index(self._found, self.domain.shape_of(self._clique)) if self.names else ()
-        of: dict[str, list[str]] = {}
-        for name, axis in zip(self._clique, codes, strict=True):
-            of[name] = [self.domain[name].label(int(code)) for code in axis]
-        return tuple(zip(*(of[name] for name in self.names), strict=True)) if self.names else ((),)
+        if not self.names:
+            return ((),)
+        of = (
+            [self.domain[name].label(code) for code in axis] for name, axis in zip(self.names, self.codes, strict=True)
+        )
+        return tuple(zip(*of, strict=True))
+
+    @cached_property
+    def codes(self) -> list[list[int]]:
+        """The codes of each name, in the order of the names: one of every group."""
+        axes = np.unravel_index(self._found, self.domain.shape_of(self._clique)) if self.names else ()
+        of = dict(zip(self._clique, axes, strict=True))
+        return [of[name].tolist() for name in self.names]
 
     def cell(self, row: int) -> LinearQuery:
         """The count of one group, as a query by itself."""

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
 
 from hedgerow.domain import Clique, Decimals, Domain, IntegerRange, Ordered
 from hedgerow.domain.conditions import did_you_mean, in_condition, shown
 from hedgerow.engines import quoted
 from hedgerow.errors import QueryError
-from hedgerow.queries.conditions.groups import Groups
+from hedgerow.queries.conditions.groups import MOST_GROUPS, Groups
 from hedgerow.queries.conditions.predicate import parse_predicate
 from hedgerow.queries.conditions.statement_reader import StatementReader
 from hedgerow.queries.core import Conjunction, LinearQuery, query_scope
 
 Kind = Literal["count", "sum", "mean", "variance", "deviation", "quantile", "correlation", "share", "ratio"]
 
+_Item = TypeVar("_Item")
 _KINDS: dict[str, Kind] = {
     "COUNT": "count",
     "SUM": "sum",
@@ -35,8 +36,8 @@ MOST_COLUMNS = 20
 
 _REMEDY = (
     "supported are COUNT(*), SUM(x), SUM(x) / SUM(y), AVG(x), AVG(condition), VARIANCE(x), STDDEV(x), CORR(x, y), "
-    "MEDIAN(x) and QUANTILE(x, 0.9) of numeric columns, with WHERE and GROUP BY, as in: SELECT sex, COUNT(*), AVG(age) "
-    "FROM t WHERE age < 60 GROUP BY sex"
+    "MEDIAN(x) and QUANTILE(x, 0.9) of numeric columns, with WHERE, GROUP BY, ORDER BY and LIMIT, as in: "
+    "SELECT sex, COUNT(*), AVG(age) FROM t WHERE age < 60 GROUP BY sex"
 )
 _ABSENT = {
     "COUNT": "for how many different values there are, look at the counts of GROUP BY",
@@ -44,8 +45,8 @@ _ABSENT = {
     "MAX": "one record can decide the largest value; QUANTILE(x, 0.99) is supported",
     "JOIN": "register or release the joined table, with the persons that it is about",
     "HAVING": "ask for all groups, and leave out those you do not need",
-    "ORDER BY": "sort the answer",
-    "LIMIT": "ask for all groups, and leave out those you do not need",
+    "LIMIT": "it follows ORDER BY, which says what the first rows are",
+    "OFFSET": "ask for all groups, and leave out those you do not need",
 }
 
 
@@ -85,6 +86,10 @@ class Selection:
         groups: The groups of records.
         columns: The aggregates, in the order in which they were asked for.
         text: The statement.
+        names: Names of the columns of GROUP BY in the answer; empty for those that they have.
+        order: Columns that the rows are ordered by, the most important first, as places among those of the groups and
+            then the aggregates; each with whether it descends.
+        limit: Number of rows that are told, the first in that order; None for all.
 
     Example:
         >>> from hedgerow import IntegerRange
@@ -96,6 +101,19 @@ class Selection:
     groups: Groups
     columns: tuple[Aggregate, ...]
     text: str
+    names: tuple[str, ...] = ()
+    order: tuple[tuple[int, bool], ...] = ()
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        """Name the columns of GROUP BY."""
+        if not self.names:
+            object.__setattr__(self, "names", self.groups.names)
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether rows are left out for what their answers are."""
+        return self.limit is not None and any(place >= len(self.names) for place, _ in self.order)
 
     @property
     def scopes(self) -> tuple[Clique, ...]:
@@ -147,11 +165,11 @@ def is_select(text: str) -> bool:
 def parse_select(text: str, domain: Domain, table: str | None = None) -> Selection:
     """Read a statement.
 
-    ``SELECT item, ... FROM table [WHERE condition] [GROUP BY column, ...] [;]`` is understood, in any case. An item is
-    a column of GROUP BY, which may name it by its place, ``COUNT(*)``, or ``SUM``, ``AVG``, ``VARIANCE``, ``STDDEV``,
-    ``MEDIAN`` or ``QUANTILE(x, share)`` of a numeric column, ``AVG(condition)`` for the share of records that meet it,
-    or ``CORR(x, y)`` or ``SUM(x) / SUM(y)`` of two columns, each with ``AS name`` if wanted; the condition is read by
-    `parse_predicate`.
+    ``SELECT item, ... FROM table [WHERE condition] [GROUP BY column, ...] [ORDER BY item [DESC], ... [LIMIT number]]
+    [;]`` is understood, in any case. An item is a column of GROUP BY, ``COUNT(*)``, or ``SUM``, ``AVG``, ``VARIANCE``,
+    ``STDDEV``, ``MEDIAN`` or ``QUANTILE(x, share)`` of a numeric column, ``AVG(condition)`` for the share of records
+    that meet it, or ``CORR(x, y)`` or ``SUM(x) / SUM(y)`` of two columns, each with ``AS name`` if wanted. GROUP BY and
+    ORDER BY may say the name or the place of an item instead. The condition is read by `parse_predicate`.
 
     Args:
         text: The statement, at most ``MAX_LENGTH`` characters.
@@ -173,17 +191,17 @@ def parse_select(text: str, domain: Domain, table: str | None = None) -> Selecti
         hedgerow.errors.QueryError: 'MAX' is not supported
           Remedy: one record can decide the largest value; QUANTILE(x, 0.99) is supported
     """
-    listed, columns, where, names = _read(StatementReader(text, table, _REMEDY, domain.all_names, _ABSENT), domain)
-    missing = [name for name in listed if name not in names]
+    read = _read(StatementReader(text, table, _REMEDY, domain.all_names, _ABSENT), domain)
+    missing = [name for name in read.listed if name not in read.names]
     if missing:
         raise QueryError(f"{shown(missing[0])} is selected, and not in GROUP BY", remedy=_REMEDY)
-    if not columns:
+    if not read.columns:
         raise QueryError("nothing is counted", remedy="add COUNT(*), as in SELECT sex, COUNT(*) FROM t GROUP BY sex")
-    if len(columns) > MOST_COLUMNS:
+    if len(read.columns) > MOST_COLUMNS:
         raise QueryError(f"at most {MOST_COLUMNS} aggregates are read at once", remedy="ask in several statements")
-    groups = Groups(domain, names, parse_predicate(where, domain))
-    _check_headings(names, columns)
-    return Selection(groups, tuple(columns), text.strip())
+    groups = Groups(domain, read.names, parse_predicate(read.where, domain))
+    _check_headings(read.titles, read.columns)
+    return Selection(groups, read.columns, text.strip(), read.titles, tuple(read.order), read.limit)
 
 
 def parse_count(text: str, domain: Domain, table: str) -> LinearQuery:
@@ -214,35 +232,88 @@ def parse_count(text: str, domain: Domain, table: str) -> LinearQuery:
     condition = Conjunction.where(domain, {domain.names[0]: [0]}).text
     remedy = f"one count is supported, as in: SELECT COUNT(*) FROM {quoted(table)} WHERE {condition}"
     reader = StatementReader(text, table, remedy, domain.all_names)
-    listed, columns, where, names = _read(reader, domain)
-    more = ["GROUP BY"] * bool(names) + [*map(shown, listed)] + [each.heading for each in columns if each.name]
-    if more or len(columns) > 1:
+    read = _read(reader, domain, ordered=False)
+    more = ["GROUP BY"] * bool(read.names) + [*map(shown, read.listed)]
+    more += [each.heading for each in read.columns if each.name]
+    if more or len(read.columns) > 1:
         reader.refuse_word(more[0] if more else "a second column")
-    return parse_predicate(where, domain)
+    return parse_predicate(read.where, domain)
 
 
-def _read(reader: StatementReader, domain: Domain) -> tuple[list[str], list[Aggregate], str, tuple[str, ...]]:
-    """Columns and aggregates that are selected, the text after WHERE, and the columns of GROUP BY."""
+@dataclass
+class _Read:
+    """What was read of a statement.
+
+    Attributes:
+        items: What is selected, each a column or an aggregate, with its name after AS.
+        where: The text after WHERE.
+        names: The columns of GROUP BY.
+        order: See `Selection`.
+        limit: See `Selection`.
+    """
+
+    items: list[tuple[str | Aggregate, str]] = field(default_factory=list)
+    where: str = ""
+    names: tuple[str, ...] = ()
+    order: list[tuple[int, bool]] = field(default_factory=list)
+    limit: int | None = None
+
+    @property
+    def listed(self) -> list[str]:
+        return [item for item, _ in self.items if isinstance(item, str)]
+
+    @property
+    def columns(self) -> tuple[Aggregate, ...]:
+        return tuple(item for item, _ in self.items if isinstance(item, Aggregate))
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Names of the columns of GROUP BY in the answer."""
+        told = {item: title for item, title in self.items if isinstance(item, str) and title}
+        return tuple(told.get(name, name) for name in self.names)
+
+    def named(self, title: str) -> str | Aggregate | None:
+        """What is selected under a name after AS."""
+        return next((item for item, alias in self.items if alias == title), None)
+
+
+def _read(reader: StatementReader, domain: Domain, *, ordered: bool = True) -> _Read:
     reader.expect("SELECT", "it does not begin with SELECT")
-    listed: list[str] = []
-    columns: list[Aggregate] = []
-    items: list[str] = []  # a column, or nothing for an aggregate
+    read = _Read()
     while True:
-        before = len(listed)
-        _take_item(reader, domain, listed, columns)
-        items.append(listed[-1] if len(listed) > before else "")
+        item = _take_item(reader, domain)
+        read.items.append((item, reader.take_alias() if isinstance(item, str) else item.heading))
         if reader.kind() != "COMMA":
             break
         reader.take()
     reader.expect("FROM", "FROM does not follow the columns", WORD="a name without AS", NAME="a name without AS")
     reader.take_table()
-    where = ""
     if reader.kind() == "WHERE":
         reader.take()
-        where = reader.take_until("GROUP BY").strip()
-        if not where:
+        read.where = reader.take_until("GROUP BY", "ORDER BY").strip()
+        if not read.where:
             raise QueryError("the statement is not understood: there is no condition after WHERE", remedy=reader.remedy)
-    return listed, columns, where, _take_groups(reader, domain, items)
+    if reader.word() == "GROUP BY":
+        read.names = tuple(_list_of(reader, lambda: _take_group(reader, domain, read)))
+    if ordered and reader.word() == "ORDER BY":
+        read.order = _list_of(reader, lambda: _take_order(reader, domain, read))
+        read.limit = _take_limit(reader)
+    if reader.kind():
+        if reader.word() in _ABSENT:
+            reader.refuse_word(reader.word())
+        alias = "an alias of the table"
+        reader.refuse("something follows the statement", COMMA="a second table", WORD=alias, NAME=alias, ALIAS=alias)
+    return read
+
+
+def _list_of(reader: StatementReader, take: Callable[[], _Item]) -> list[_Item]:
+    """What stands between commas after a word."""
+    reader.take()
+    found = [take()]
+    while reader.kind() == "COMMA":
+        reader.take()
+        found.append(take())
+    return found
 
 
 def _check_headings(names: Sequence[str], columns: Sequence[Aggregate]) -> None:
@@ -265,20 +336,17 @@ def columns_of(names: Sequence[str], aggregates: Sequence[str]) -> tuple[str, ..
     return (*names, *(f"{name}{end}" for name in aggregates for end in ("", " low", " high")))
 
 
-def _take_item(reader: StatementReader, domain: Domain, listed: list[str], columns: list[Aggregate]) -> None:
+def _take_item(reader: StatementReader, domain: Domain) -> str | Aggregate:
+    """A column, or an aggregate with its name."""
     if reader.kind(1) != "L_PAREN":
-        listed.append(_take_column(reader, domain))
-        if reader.take_alias():
-            reader.refuse_word("AS after a column of GROUP BY")
-        return
+        return _take_column(reader, domain)
     function = reader.word()
     if function not in _KINDS:
         reader.refuse_word(function, shown(function))
     reader.take()
     reader.take()
     if function == "AVG" and reader.kind(1) != "R_PAREN":
-        columns.append(_take_share(reader, domain))
-        return
+        return _take_share(reader, domain)
     name, share, other = "", 0.5, ""
     if function == "COUNT":
         if reader.word() == "DISTINCT":
@@ -301,7 +369,7 @@ def _take_item(reader: StatementReader, domain: Domain, listed: list[str], colum
     if function == "SUM" and reader.word() == "/":
         other, kind = _take_bottom(reader, domain, name), "ratio"
         written += f" / SUM({other})"
-    columns.append(Aggregate(kind, name, share, reader.take_alias() or written, other))
+    return Aggregate(kind, name, share, reader.take_alias() or written, other)
 
 
 def _take_share(reader: StatementReader, domain: Domain) -> Aggregate:
@@ -368,28 +436,63 @@ def _numeric(domain: Domain, name: str, function: str) -> str:
     return name
 
 
-def _take_group(reader: StatementReader, domain: Domain, items: Sequence[str]) -> str:
-    """A column, by its name or by its place among what is selected."""
-    if reader.kind() != "NUMBER":
+def _take_group(reader: StatementReader, domain: Domain, read: _Read) -> str:
+    """A column, by its name, by its name after AS, or by its place among what is selected."""
+    found = _take_place(reader, read, "GROUP BY") if reader.kind() == "NUMBER" else _take_title(reader, domain, read)
+    if found is None:
         return _take_column(reader, domain)
-    place = reader.take()
-    found = items[int(place) - 1] if place.isdecimal() and 0 < int(place) <= len(items) else ""
-    if not found:
-        raise QueryError(f"GROUP BY {place} is the place of no column that is selected", remedy=reader.remedy)
+    if not isinstance(found, str):
+        raise QueryError(f"GROUP BY {found.heading}, which is no column", remedy=reader.remedy)
     return found
 
 
-def _take_groups(reader: StatementReader, domain: Domain, items: Sequence[str]) -> tuple[str, ...]:
-    names: list[str] = []
-    if reader.word() == "GROUP BY":
+def _take_place(reader: StatementReader, read: _Read, clause: str) -> str | Aggregate:
+    place = reader.take()
+    if not (place.isdecimal() and 0 < int(place) <= len(read.items)):
+        raise QueryError(f"{clause} {place} is the place of no column that is selected", remedy=reader.remedy)
+    return read.items[int(place) - 1][0]
+
+
+def _take_title(reader: StatementReader, domain: Domain, read: _Read, *, first: bool = False) -> str | Aggregate | None:
+    """What is selected under a name; None if the next word is no such name, or a column unless names come first."""
+    if reader.kind() not in {"NAME", "WORD"} or reader.kind(1) == "L_PAREN":
+        return None
+    found = read.named(reader.peek()) if first or reader.peek() not in domain.all_names else None
+    if found is not None:
         reader.take()
-        names.append(_take_group(reader, domain, items))
-        while reader.kind() == "COMMA":
-            reader.take()
-            names.append(_take_group(reader, domain, items))
-    if reader.kind():
-        if reader.word() in _ABSENT:
-            reader.refuse_word(reader.word())
-        alias = "an alias of the table"
-        reader.refuse("something follows the statement", COMMA="a second table", WORD=alias, NAME=alias, ALIAS=alias)
-    return tuple(names)
+    return found
+
+
+def _take_order(reader: StatementReader, domain: Domain, read: _Read) -> tuple[int, bool]:
+    """A column of the answer that its rows are ordered by, and whether it descends."""
+    if reader.kind() == "NUMBER":
+        found: str | Aggregate | None = _take_place(reader, read, "ORDER BY")
+    else:
+        found = _take_title(reader, domain, read, first=True)
+    if found is None:
+        found = _take_item(reader, domain)
+    keys = [*read.names, *map(_key, read.columns)]
+    key = found if isinstance(found, str) else _key(found)
+    if key not in keys:
+        told = shown(found) if isinstance(found, str) else found.heading
+        raise QueryError(f"ORDER BY {told}, which is not in the answer", remedy="select it too")
+    descends = reader.word() == "DESC"
+    if descends or reader.word() == "ASC":
+        reader.take()
+    return keys.index(key), descends
+
+
+def _key(aggregate: Aggregate) -> tuple[object, ...]:
+    """What an aggregate tells, however it is named."""
+    condition = aggregate.condition.text if aggregate.condition else ""
+    return aggregate.kind, aggregate.name, aggregate.share, aggregate.other, condition
+
+
+def _take_limit(reader: StatementReader) -> int | None:
+    if reader.word() != "LIMIT":
+        return None
+    reader.take()
+    written = reader.take() if reader.kind() == "NUMBER" else ""
+    if not (written.isdecimal() and 0 < int(written) <= MOST_GROUPS):
+        raise QueryError(f"LIMIT needs a number of rows up to {MOST_GROUPS:,}", remedy="as in ORDER BY 2 DESC LIMIT 10")
+    return int(written)

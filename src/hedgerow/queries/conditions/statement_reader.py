@@ -11,7 +11,7 @@ from hedgerow.errors import QueryError
 MAX_LENGTH = 20_000
 """Largest number of characters of a statement."""
 
-_CLAUSES = frozenset({"select", "from", "where", "group by", "as"})
+_CLAUSES = frozenset({"select", "from", "where", "group by", "order by", "as"})
 _BARE_NAME = re.compile(r"[^\s;,()\"']+")
 
 
@@ -95,6 +95,10 @@ class StatementReader:
         """Whether the next word is one of SQL that no statement here has."""
         return bool(self.kind()) and bool(unsupported(self._tokens[self._place]))
 
+    def peek(self) -> str:
+        """The next word, as it was written."""
+        return self._tokens[self._place].text
+
     def take(self) -> str:
         """Read the next word, as it was written."""
         self._place += 1
@@ -106,10 +110,10 @@ class StatementReader:
             self.refuse(otherwise, **names)
         self._place += 1
 
-    def take_until(self, word: str) -> str:
-        """Read all text up to a word, or a closing bracket, outside of other brackets, or to the end."""
+    def take_until(self, *words: str) -> str:
+        """Read all text up to one of some words, or a closing bracket, outside of other brackets, or to the end."""
         start, depth = self._tokens[self._place - 1].end, 0
-        while self.kind() and not (depth <= 0 and self.kind() in {"WORD", "R_PAREN"} and self.word() == word):
+        while self.kind() and not (depth <= 0 and self.kind() in {"WORD", "R_PAREN"} and self.word() in words):
             depth += {"L_PAREN": 1, "R_PAREN": -1}.get(self.kind(), 0)
             self._place += 1
         return self.text[start : self._tokens[self._place].start if self.kind() else len(self.text)]

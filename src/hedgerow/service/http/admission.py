@@ -299,10 +299,11 @@ class GatedRoute(APIRoute):
                     return kept
             if seconds := await service.door.enter():
                 return problems.busy(seconds)
+            since = asyncio.get_running_loop().time()
             try:
                 return await passed(service, request)
             finally:
-                service.door.leave()
+                service.door.leave(since)
 
         async def passed(service: Service, request: StrictRequest) -> Response:
             if self.who != "anyone" and not hasattr(request.state, "caller"):

@@ -183,11 +183,16 @@ class Door:
             return self._later(self._longest)
         return 0.0
 
-    def leave(self) -> None:
-        """Give a place back; whoever waits longest has it next."""
+    def leave(self, since: float) -> None:
+        """Give a place back; whoever waits longest has it next.
+
+        Args:
+            since: Time at which it was had, on the loop's clock.
+        """
         now = _now()
         if self._free == 0:
             self._each += _NEWEST * (min(now - self._left, _SLOWEST * self._each) - self._each)
+        self._each = min(self._each, now - since)  # alone it took no longer than that
         self._left = now
         self._pass_on()
 
@@ -200,9 +205,11 @@ class Door:
         self._free += 1
 
     def _later(self, seconds: float) -> float:
-        """Book a time after those of everyone who was turned away before."""
+        """Book a time after those of everyone who was turned away before; beyond the latest, in another round."""
         now = _now()
-        self._booked = min(max(self._booked, now + seconds) + self._each, now + _LATEST)
+        self._booked = max(self._booked, now + seconds) + self._each
+        if self._booked > now + _LATEST:
+            self._booked = now + min(seconds, _LATEST)
         return self._booked - now
 
 
