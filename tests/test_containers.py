@@ -10,6 +10,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 import typer.main
 import yaml
@@ -24,6 +25,10 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(enco
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 SERVER: dict[str, Any] = COMPOSE["services"]["server"]
 DATABASE: dict[str, Any] = COMPOSE["services"]["database"]
+COMPOSE_SPEC = jsonschema_rs.validator_for(
+    json.loads((ROOT / "tests" / "compose_spec" / "compose-spec.json").read_text(encoding="utf-8"))
+)
+"""The schema of the compose specification as its project publishes it (Apache-2.0, see the licence beside it)."""
 KNOWN = {
     *("FROM", "WORKDIR", "ENV", "RUN", "COPY", "USER", "VOLUME", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT"),
 }
@@ -196,6 +201,17 @@ def test_it_brings_what_was_compiled_when_it_was_built() -> None:
     assert copied[-1] == environment(FINAL)["NUMBA_CACHE_DIR"]
     owner = next(option for option in copied if option.startswith("--chown="))
     assert owner == "--chown=hedgerow:hedgerow"
+
+
+@pytest.mark.parametrize("file", ["compose.yaml", "deploy/compose/proxy.yaml"])
+def test_compose_files_fit_the_compose_specification(file: str) -> None:
+    told = yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))
+    assert [str(error) for error in COMPOSE_SPEC.iter_errors(told)] == []
+    name = next(iter(told["services"]))
+    for wrong in ({"restarts": "always"}, {"volumes": "here"}, {"depends_on": {"database": {"condition": "ready"}}}):
+        broken = {**told, "services": {**told["services"], name: told["services"][name] | wrong}}
+        assert not COMPOSE_SPEC.is_valid(broken), wrong
+    assert not COMPOSE_SPEC.is_valid(told | {"service": {}})
 
 
 def test_everything_that_compose_names_is_declared() -> None:
