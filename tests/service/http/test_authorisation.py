@@ -90,6 +90,10 @@ MATRIX: dict[tuple[str, str], Try] = {
     ("PUT", "/v1/datasets/{name}/grants/{person}"): Try(
         "custodian", "/v1/datasets/{data_set}/grants/zoe", lambda _: {"json": {"queries": 3, "budget": 1.0}}
     ),
+    ("GET", "/v1/datasets/{name}/pins"): Try("token", "/v1/datasets/{data_set}/pins"),
+    ("PUT", "/v1/datasets/{name}/pins"): Try(
+        "token", "/v1/datasets/{data_set}/pins", lambda _: {"json": {"statements": ["SELECT COUNT(*) FROM survey"]}}
+    ),
     ("GET", "/v1/series"): Try("token", "/v1/series"),
     ("POST", "/v1/series/{name}/queries"): Try(
         "token", "/v1/series/surveys/queries", lambda _: {"json": {"queries": [{"where": "age < 3"}]}}

@@ -21,6 +21,8 @@ LARGEST_PAGE = 1000
 MOST_RECORDS = 1_000_000
 LONGEST_QUESTION = 10_000
 LONGEST_DOMAIN = 50_000
+LONGEST_PIN = 4_000
+MOST_PINS = 24
 DataSetName = Annotated[str, Field(pattern=DATA_SET_NAME, examples=["adult"])]
 PersonName = Annotated[str, Field(pattern=PERSON_NAME, examples=["ada"])]
 Line = Annotated[str, Field(max_length=200)]
@@ -301,6 +303,18 @@ class SeriesQuestionsRequest(QuestionsRequest):
     model_config = examples({"queries": [{"where": "age >= 30"}], "partitions": ["visits-2026-01", "visits-2026-02"]})
 
     partitions: Annotated[list[DataSetName], Field(min_length=1, max_length=1000)] | None = None
+
+
+class PinsRequest(ApiRequest):
+    """Statements that stay on a person's dashboard of a data set.
+
+    Attributes:
+        statements: All of them, in their order; they take the place of those that were there.
+    """
+
+    model_config = examples({"statements": ["SELECT sex, COUNT(*) FROM adult GROUP BY sex"]})
+
+    statements: list[Annotated[str, Field(min_length=1, max_length=LONGEST_PIN)]] = Field(max_length=MOST_PINS)
 
 
 class StatementRequest(ApiRequest):

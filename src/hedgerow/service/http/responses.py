@@ -195,6 +195,16 @@ class DomainContentResponse(ApiResponse):
     domain: dict[str, Any]
 
 
+class PinsResponse(ApiResponse):
+    """Statements that stay on a person's dashboard of a data set.
+
+    Attributes:
+        statements: The statements in their order.
+    """
+
+    statements: list[str]
+
+
 class DomainResponse(ApiResponse):
     """A domain that was read from a text, or checked.
 

@@ -50,6 +50,7 @@ from hedgerow.service.http.requests import (
     Name,
     Number,
     OfPerson,
+    PinsRequest,
     QuestionRequest,
     QuestionsRequest,
     SeriesQuestionsRequest,
@@ -60,6 +61,7 @@ from hedgerow.service.http.responses import (
     EarlierAnswerResponse,
     EarlierAnswersResponse,
     MarginalResponse,
+    PinsResponse,
     PriceResponse,
     SeriesAnswersResponse,
     SeriesListResponse,
@@ -338,6 +340,18 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
         yield piece
 
 
+def get_pins(name: Name, here: Here, by: By) -> PinsResponse:
+    """The statements that you have pinned to your dashboard. Free: so are their answers with "free"."""
+    return PinsResponse(statements=list(here.store.pins(here.data_set(name, by).id, by.person.id)))
+
+
+def set_pins(name: Name, asked: PinsRequest, here: Here, by: By) -> PinsResponse:
+    """Pin statements to your dashboard, in place of those that are there. Nothing is asked."""
+    statements = tuple(dict.fromkeys(asked.statements))
+    here.store.pin(here.data_set(name, by).id, by.person.id, statements)
+    return PinsResponse(statements=list(statements))
+
+
 def list_series(here: Here, by: By) -> SeriesListResponse:
     """The series that have partitions which the token opens, with these.
 
@@ -397,6 +411,8 @@ OPERATIONS = (
             "application/vnd.apache.parquet": {"schema": {"type": "string", "format": "binary"}},
         },
     ),
+    Operation("GET", "/v1/datasets/{name}/pins", get_pins, ForTokens),
+    Operation("PUT", "/v1/datasets/{name}/pins", set_pins, ForTokens),
     Operation("GET", "/v1/series", list_series, ForTokens, problems=(problems.CONFLICT,)),
     Operation("POST", "/v1/series/{name}/queries", ask_series, ForQuestions, problems=problems.OF_QUESTIONS),
 )

@@ -37,7 +37,7 @@ export async function askSection(place, app, dataSet) {
       [draft.last] = reply.answers;
       fill(result, latest(reply.answers[0], dataset));
     }
-    result.append(pinButton(app, dataSet.name, sent));
+    result.append(pinButton(dataSet.name, sent));
     result.scrollIntoView({ block: "nearest" });
     fill(price, priceOf(dataset));
     showRecent();

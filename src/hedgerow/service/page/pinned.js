@@ -1,67 +1,58 @@
 /** Pinned statements of one person about one data set: shown with what is known of their answers, which costs nothing. */
 
-import { at, post } from "./api.js";
+import { at, get, post, put } from "./api.js";
 import { sectionHead } from "./dataset.js";
 import { announce, fill, h } from "./dom.js";
 import { draftOf } from "./draft.js";
 import { groupsOf } from "./groups.js";
 import { refused } from "./problems.js";
 
-const MOST = 24;
+/** @param {string} name Of the data set. @returns {Promise<string[]>} */
+const pinned = async (name) => (await get(`${at(name)}/pins`)).statements;
 
-/** @param {import("./main.js").App} app @param {string} name Of the data set. */
-function shelf(app, name) {
-  const key = `hedgerow-pinned:${app.me.person}:${name}`;
-  /** @returns {string[]} */
-  const all = () => {
-    try {
-      const kept = JSON.parse(localStorage.getItem(key) ?? "[]");
-      return Array.isArray(kept) ? kept.filter((each) => typeof each === "string").slice(0, MOST) : [];
-    } catch {
-      return [];
-    }
-  };
-  /** @param {string[]} statements */
-  const keep = (statements) => localStorage.setItem(key, JSON.stringify(statements.slice(0, MOST)));
-  return {
-    all,
-    /** @param {string} sql */ has: (sql) => all().includes(sql),
-    /** @param {string} sql */ add: (sql) => keep([...all().filter((each) => each !== sql), sql]),
-    /** @param {string} sql */ drop: (sql) => keep(all().filter((each) => each !== sql)),
-  };
+/**
+ * Pin a statement at the end, or take it down; resolves with all that are pinned then.
+ * @param {string} name @param {string} sql @param {boolean} up @returns {Promise<string[]>}
+ */
+async function pin(name, sql, up) {
+  const others = (await pinned(name)).filter((each) => each !== sql);
+  return (await put(`${at(name)}/pins`, { statements: up ? [...others, sql] : others })).statements;
 }
 
 /**
  * A button that pins a statement, or takes it down.
- * @param {import("./main.js").App} app @param {string} name @param {string} sql
+ * @param {string} name @param {string} sql
  */
-export function pinButton(app, name, sql) {
-  const kept = shelf(app, name);
-  const button = h("button", { type: "button", class: "link" });
-  const show = () => {
-    button.textContent = kept.has(sql) ? "Pinned to the dashboard" : "Pin to the dashboard";
-    button.setAttribute("aria-pressed", String(kept.has(sql)));
+export function pinButton(name, sql) {
+  const button = h("button", { type: "button", class: "link" }, "Pin to the dashboard");
+  const failed = h("span", {});
+  /** @param {string[]} all */
+  const show = (all) => {
+    button.textContent = all.includes(sql) ? "Pinned to the dashboard" : "Pin to the dashboard";
+    button.setAttribute("aria-pressed", String(all.includes(sql)));
   };
-  button.addEventListener("click", () => {
-    if (kept.has(sql)) kept.drop(sql); else kept.add(sql);
-    show();
-    announce(kept.has(sql) ? "Pinned." : "Taken down.");
-  });
-  show();
-  return button;
+  /** @param {Promise<void>} shown */
+  const told = (shown) => shown.catch((problem) => fill(failed, refused(problem)));
+  button.addEventListener("click", () => told(pinned(name).then((all) => pin(name, sql, !all.includes(sql))).then((all) => {
+    show(all);
+    announce(all.includes(sql) ? "Pinned." : "Taken down.");
+  })));
+  told(pinned(name).then(show));
+  return h("span", {}, button, failed);
 }
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
 export async function pinnedSection(place, app, dataSet) {
-  const kept = shelf(app, dataSet.name);
   const list = h("div", { class: "pinned" });
-  fill(place, sectionHead("Dashboard", "Statements that you have pinned in this browser, with what is known of their answers: those that were given, else the hypothesis alone. Looking costs nothing."), list);
-  const show = () => {
-    const statements = kept.all();
-    fill(list, statements.length ? statements.map((sql) => card(app, dataSet, sql, () => { kept.drop(sql); show(); })) : h("p", { class: "empty" },
+  fill(place, sectionHead("Dashboard", "Statements that you have pinned, with what is known of their answers: those that were given, else the hypothesis alone. Looking costs nothing."), list);
+  /** @param {string[]} statements */
+  const show = (statements) => {
+    fill(list, statements.length ? statements.map((sql) => card(app, dataSet, sql, () => drop(sql))) : h("p", { class: "empty" },
       "Nothing is pinned yet. ", h("a", { href: `#/d/${encodeURIComponent(dataSet.name)}/ask` }, "Ask a question"), ", and pin it below its answer."));
   };
-  show();
+  /** @param {string} sql */
+  const drop = (sql) => pin(dataSet.name, sql, false).then(show, (problem) => fill(list, refused(problem)));
+  show(await pinned(dataSet.name));
 }
 
 /** @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet @param {string} sql @param {() => void} drop */

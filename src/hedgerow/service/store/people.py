@@ -1,10 +1,11 @@
 """People of a store: their tokens, what they may ask, and requests that may be repeated."""
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, Select, insert, select, update
+from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from hedgerow.errors import ConflictError, NotAllowedError, NotThereError, QuotaError
 from hedgerow.service.store.repository import Repository, Writing, audited, now, record_of
@@ -12,6 +13,7 @@ from hedgerow.service.store.schema import (
     DATA_SETS,
     GRANTS,
     PEOPLE,
+    PINS,
     REQUESTS,
     SECRETS,
     TOKENS,
@@ -225,6 +227,7 @@ class People(Repository):
                 raise NotThereError("there is no such person", remedy="see the list of people")
             if role == "removed":
                 _revoke(writing, row.id, by)
+                writing.connection.execute(delete(PINS).where(PINS.c.person == row.id))
             audited(writing, by, "set role", name, {"role": role})
         return Person(*row)
 
@@ -278,6 +281,21 @@ class People(Repository):
             whom = writing.connection.scalar(select(PEOPLE.c.name).where(PEOPLE.c.id == person))
             audited(writing, by, "grant", str(name), {"person": whom, **limits})
         return record_of(Grant, written)
+
+    def pins(self, data_set: int, person: int) -> tuple[str, ...]:
+        """The statements that a person has pinned to the dashboard of a data set, in their order."""
+        wanted = select(PINS.c.statements).where(PINS.c.data_set == data_set, PINS.c.person == person)
+        with self._database.reading() as connection:
+            return connection.scalar(wanted) or ()
+
+    def pin(self, data_set: int, person: int, statements: Sequence[str]) -> None:
+        """Pin statements to a person's dashboard of a data set, in place of those that were there."""
+        row = {"data_set": data_set, "person": person, "statements": list(statements)}
+        new = self._database.insert(PINS).on_conflict_do_update(
+            index_elements=[PINS.c.data_set, PINS.c.person], set_={"statements": list(statements)}
+        )
+        with self._database.writing() as connection:
+            connection.execute(new, row)
 
     def request(self, *, data_set: int, person: int, key: str, digest: bytes) -> int:
         """The number of a request that may be repeated: the same for every repetition.

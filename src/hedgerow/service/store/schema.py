@@ -353,6 +353,14 @@ class Grant(Record):
 
 GRANTS = METADATA.tables["grants"]
 
+PINS = _table(
+    "pins",
+    _of("data_sets", "data_set", primary_key=True),
+    _of("people", "person", primary_key=True),
+    sa.Column("statements", Names, nullable=False),
+)
+"""Statements that people see on their dashboards of data sets; none of them is asked for that."""
+
 AUDIT = _table(
     "audit",
     _number(),

@@ -32,6 +32,7 @@ from hedgerow.service.store.schema import (
     HOLDS,
     MODELS,
     OPENINGS,
+    PINS,
     REQUESTS,
     SESSIONS,
     question_digest,
@@ -58,7 +59,7 @@ _BEFORE = select(_NAMED_SO).join(DATA_SETS).where(DATA_SETS.c.registration["name
 _UNUSED = ("opening", "failed")
 """Statuses of data sets that no one was answered about."""
 _NOTHING = Step()
-_FORGOTTEN = (ANSWERS, REQUESTS, FINDINGS, OPENINGS, MODELS)
+_FORGOTTEN = (ANSWERS, REQUESTS, FINDINGS, OPENINGS, MODELS, PINS)
 """What is deleted with a data set, in this order: answers name requests."""
 
 _GIVE = insert(ANSWERS).returning(ANSWERS.c.id, sort_by_parameter_order=True)
