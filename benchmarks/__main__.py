@@ -4,7 +4,7 @@ Every row compares our code with a reference in the same process, one after the 
 be shared and its speed may change from minute to minute. ``python -m benchmarks regret`` is of another kind, with
 options of its own and hours of work: see `benchmarks.regret`. So are ``prior`` (`benchmarks.prior`), ``intervals``,
 ``numbers``, ``replicates``, ``objective`` and ``targets``, which compare estimates with the truth,
-``records_at_size`` and ``sequences``, which measure files, and ``utility``, which trains models.
+``records_at_size``, ``sequences`` and ``trees``, which measure files, and ``utility``, which trains models.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _PROGRAMS = {
     "targets": "benchmarks.targets",
     "records_at_size": "benchmarks.records_at_size",
     "sequences": "benchmarks.sequences",
+    "trees": "benchmarks.trees",
     "utility": "benchmarks.utility",
     "interactions": "benchmarks.interactions",
 }

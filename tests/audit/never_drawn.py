@@ -121,6 +121,7 @@ _NAMED: Mapping[str, Mapping[str, str]] = {
         "number": "Linked.of(number)",
         "order": "Linked.of(order)",
         "second-order": "Linked.of(second_order)",
+        "further": "Linked.of(more)",
         "share": "release_linked(share)",
         "workload": "release_linked(workloads)",
         "children-workload": "release_linked(workloads)",

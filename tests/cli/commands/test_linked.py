@@ -197,3 +197,83 @@ def test_existing_files_stay_and_children_need_both_options(linked: Place) -> No
     result = linked.call("sample", linked / "h.release", "--children", linked / "p.release", "-o", linked / "x.csv")
     assert result.exit_code == 1
     assert "--children and --children-output go together" in result.output
+
+
+FURTHER = "jobs: {{table: {0}/jobs.csv, domain: {0}/jobs.yaml, key: who, at_most: 2, output: {0}/j.csv{1}}}\n"
+
+
+@pytest.fixture
+def tree(linked: Place) -> Place:
+    """People with names, and a job of each second one."""
+    people = pyarrow.csv.read_csv(linked / "people.csv")
+    names = pyarrow.array([f"p{place}" for place in range(people.num_rows)])
+    pyarrow.csv.write_csv(people.append_column("who", names), linked / "people.csv")
+    jobs = {"who": names[::2], "pay": pyarrow.array([place % 3 for place in range(len(names[::2]))])}
+    pyarrow.csv.write_csv(pyarrow.table(jobs), linked / "jobs.csv")
+    (linked / "jobs.yaml").write_text("attributes: {pay: {min: 0, max: 2}}\n")
+    (linked / "further.yaml").write_text(FURTHER.format(linked.folder, ""))
+    return linked
+
+
+def test_a_tree_has_a_release_and_a_file_of_each_table(tree: Place) -> None:
+    result = synth(tree, "--further", tree / "further.yaml", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    homes, people, jobs = (pyarrow.csv.read_csv(tree / name) for name in ("h.csv", "p.csv", "j.csv"))
+    assert [told[name] for name in ("n_parents", "n_children", "n_jobs")] == [
+        len(each) for each in (homes, people, jobs)
+    ]
+    assert (people.column_names, jobs.column_names) == (["k", "who", "b"], ["who", "pay"])
+    assert {*people["k"].to_pylist()} <= {*homes["k"].to_pylist()}
+    assert {*jobs["who"].to_pylist()} <= {*people["who"].to_pylist()}
+    assert "3 of 'children', 6 of 'jobs'" in told["guarantee"]
+    assert told["files"]["jobs_release"].endswith("j.release")
+    assert Release.load(tree / "j.release").domain.names == ("a", "children", "b", "jobs", "pay")
+    again = ("--children", tree / "p.release", "--children", tree / "j.release")
+    places = ("--children-output", tree / "p2.csv", "--children-output", tree / "j2.csv")
+    result = tree.call("sample", tree / "h.release", *again, "-o", tree / "h2.csv", *places, "-n", 7, "--seed", 1)
+    assert result.exit_code == 0, result.output
+    assert {*pyarrow.csv.read_csv(tree / "j2.csv")["who"].to_pylist()} <= {
+        *pyarrow.csv.read_csv(tree / "p2.csv")["who"].to_pylist()
+    }
+    for name in ("h", "p", "j"):
+        assert tree.call("audit", tree / f"{name}.release").exit_code == 0
+    assert tree.call("answer", tree / "j.release", "a = 1 and pay = 2").exit_code == 0
+    result = tree.call(
+        "sample", tree / "h.release", *again[:2], "-o", tree / "h3.csv", "--children-output", tree / "p3.csv"
+    )
+    assert "3 tables are linked, and there are 2 releases" in " ".join(result.output.split())
+
+
+def test_a_register_is_charged_once_for_a_tree(tree: Place) -> None:
+    options = ("--register", tree / "r.register", "--limit", 2, "--limit-delta", 1e-6, "--share", "0.2,0.3")
+    result = synth(tree, "--further", tree / "further.yaml", *options, budget=("--epsilon", 1, "--delta", 1e-9))
+    assert result.exit_code == 0, result.output
+    shown = json.loads(tree.call("register", "show", tree / "r.register", "--json").stdout)
+    (entry,) = shown["entries"]
+    assert {"a", "b", "pay", "jobs"} <= {*entry["attributes"]}
+    parts = [Release.load(tree / f"{name}.release").budget.limit for name in "hpj"]
+    assert [round(part / sum(parts), 6) for part in parts] == [0.2, 0.3, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1]", "the tables are not described"),
+        ("children: {}", "the tables are not described"),
+        ("jobs: {table: jobs.csv}", "jobs: it does not describe a further table"),
+        (FURTHER.format(".", ", color: red"), "jobs: it does not describe a further table"),
+        (FURTHER.format(".", ", order: 3"), "jobs: it does not describe a further table"),
+        (FURTHER.format(".", ", below: nobody"), "there is no table 'nobody'"),
+        (FURTHER.format("{0}", ", below: parents"), "name the records of table 0 by 'k' and by 'who'"),
+        (FURTHER.format("{0}", ", order: who"), "no column 'who' that is never missing"),
+        (FURTHER.format("{0}", ", number: b"), "there is a column 'b' already"),
+    ],
+)
+def test_a_file_of_further_tables_that_is_wrong_is_explained(tree: Place, text: str, message: str) -> None:
+    (tree / "further.yaml").write_text(text.replace("{0}", str(tree.folder)))
+    before = tree.names()
+    result = synth(tree, "--further", tree / "further.yaml")
+    assert result.exit_code == 1
+    assert message in " ".join(result.output.split())
+    assert tree.names() == before

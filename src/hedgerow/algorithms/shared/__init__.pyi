@@ -45,6 +45,8 @@ from .linked import (
     PARENTS_SHARE as PARENTS_SHARE,
     all_pairs as all_pairs,
     budgets_of as budgets_of,
+    default_workloads as default_workloads,
+    in_turn as in_turn,
     pairs_of_children as pairs_of_children,
     release_linked as release_linked,
     settled as settled,

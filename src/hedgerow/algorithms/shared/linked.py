@@ -8,7 +8,7 @@ privacy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -76,11 +76,11 @@ def release_linked(
         >>> [len(records) for records in both.sample(10, seed=0)]
         [10, 10]
     """
-    links, asked = [*linked.links], workloads or [None] * len(tables)
-    if not len(links) + 1 == len(tables) == len(asked):
-        message = f"{len(links) + 1} linked tables, {len(tables)} that were read and {len(asked)} workloads"
+    asked = workloads or [None] * len(tables)
+    if not len(linked.links) + 1 == len(tables) == len(asked):
+        message = f"{len(linked.links) + 1} linked tables, {len(tables)} that were read and {len(asked)} workloads"
         raise ConfigError(message, remedy="give what read_linked gives, and a workload or None for each table")
-    if any(link.tentative and each is not None for link, each in zip(links, asked[1:], strict=True)):
+    if any(link.tentative and each is not None for link, each in zip(linked.links, asked[1:], strict=True)):
         message = "a workload of the children, and it is not settled which of their columns are of the second order"
         raise ConfigError(message, remedy="name the columns, or leave the workload out")
     parts = budgets_of(linked, budget, share)
@@ -88,12 +88,30 @@ def release_linked(
         relation = parts[-1].neighbours
         register.check(budget if isinstance(budget, Subsampled) else replace(budget, neighbours=relation))
     run = partial(algorithm.run, noise=noise, progress=progress, register=register, name=name)
-    made = [run(tables[0], asked[0] or all_pairs(linked), parts[0])]
-    for place, (link, table, part) in enumerate(zip(links, tables[1:], parts[1:], strict=True)):
-        links[place], source = settled(link, table, made[link.above], part)
-        made.append(run(source, asked[place + 1] or pairs_of_children(links[place]), part))
-    first, second, *more = made
-    return LinkedRelease.of(first, second, replace(links[0], more=tuple(links[1:])), more)
+    return in_turn(run, tables, linked, asked, parts)
+
+
+def in_turn(
+    run: Callable[[Any, Workload, Budget], Release],
+    tables: Sequence[Any],
+    linked: Linked,
+    workloads: Sequence[Workload | None],
+    budgets: Sequence[Budget],
+) -> LinkedRelease:
+    """Release tables one after the other, each after that of its parents.
+
+    Args:
+        run: Releases a table.
+        tables: The tables, as ``read_linked`` gives them.
+        linked: Their description.
+        workloads: See ``release_linked``.
+        budgets: Budget of each table; see ``budgets_of``.
+    """
+    links, made = [*linked.links], [run(tables[0], workloads[0] or all_pairs(linked), budgets[0])]
+    for place, (link, table, budget) in enumerate(zip(linked.links, tables[1:], budgets[1:], strict=True), 1):
+        links[place - 1], source = settled(link, table, made[link.above], budget)
+        made.append(run(source, workloads[place] or pairs_of_children(links[place - 1]), budget))
+    return LinkedRelease.of(made[0], made[1], replace(links[0], more=tuple(links[1:])), made[2:])
 
 
 def settled(linked: Linked, children: Any, parents: Release, budget: Budget) -> tuple[Linked, Any]:
@@ -183,3 +201,8 @@ def pairs_of_children(linked: Linked) -> Workload:
     names = [name for name in linked.joined.names if name not in {three[0] for three in runs}]
     pairs = [pair for pair in combinations(names, 2) if not {*pair} <= parents]
     return Workload.marginals(linked.joined, cliques=[*pairs, *runs])
+
+
+def default_workloads(linked: Linked) -> list[Workload]:
+    """The workload of each table where none is given and no column is of the second order unasked."""
+    return [all_pairs(linked), *(pairs_of_children(link.settled(())) for link in linked.links)]

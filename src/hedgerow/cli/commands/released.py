@@ -82,15 +82,16 @@ class _Replicating(Options):
 
 @dataclass(frozen=True)
 class _Children(Options):
-    """The release of children, and the place of their records.
+    """The releases of children, and the places of their records.
 
     Attributes:
-        children: The release of the children, where this one is that of their parents ('hedgerow synth-linked').
-        children_output: Records of the children.
+        children: The release of the children, where this one is that of their parents ('hedgerow synth-linked'); again
+            for each further table, in the order of '--further'.
+        children_output: Records of the children; again for each further table.
     """
 
-    children: Annotated[Path | None, option(metavar="RELEASE")] = None
-    children_output: Annotated[str | None, option(panel="Output", metavar="PLACE")] = None
+    children: Annotated[list[Path] | None, option(metavar="RELEASE")] = None
+    children_output: Annotated[list[str] | None, option(panel="Output", metavar="PLACE")] = None
 
 
 @dataclass(frozen=True)
@@ -249,21 +250,24 @@ def _sample_linked(
     """Draw records of parents and children."""
     from hedgerow.release import LinkedRelease
 
-    children, children_output = linked.children, linked.children_output
-    if children is None or children_output is None or drawing.where is not None or drawing.given is not None:
+    children, outputs = linked.children or [], linked.children_output or []
+    if not 0 < len(children) == len(outputs) or drawing.where is not None or drawing.given is not None:
         remedy = "give both, and neither --where nor --given"
         raise ConfigError("--children and --children-output go together", remedy=remedy)
-    beside = RecordsPlace.of(children_output)
-    if place.is_same(beside) or place.folder is not None or beside.folder is not None:
-        remedy = "name two files, or two tables of DuckDB files"
+    places = [place, *map(RecordsPlace.of, outputs)]
+    if any(one.is_same(other) for one, other in combinations(places, 2)) or any(each.folder for each in places):
+        remedy = "name files, or tables of DuckDB files"
         raise ConfigError("the records of parents and children need a place each", remedy=remedy)
-    for each in (place, beside):
-        each.check({}, inputs=[release, children], force=force)
-    both = LinkedRelease.from_parts(load_release(release), load_release(children))
+    for each in places:
+        each.check({}, inputs=[release, *children], force=force)
+    both = LinkedRelease.from_parts(*map(load_release, (release, *children)))
+    first, second, *more = (each.text for each in places)
     with shown.busy("drawing records"):
-        numbers = both.write_records(place.text, beside.text, drawing.n, seed=drawing.seed, method=drawing.method.value)
-    shown.say(f"{numbers[0]:,} synthetic parents in {place.text}, {numbers[1]:,} children in {beside.text}")
-    shown.result({"n_parents": numbers[0], "n_children": numbers[1], "files": [place.text, beside.text]})
+        options: Any = {"seed": drawing.seed, "method": drawing.method.value}
+        parents, *below = both.write_records(first, second, drawing.n, more=more, **options)
+    told = ", ".join(f"{n:,} children in {each}" for n, each in zip(below, (second, *more), strict=True))
+    shown.say(f"{parents:,} synthetic parents in {first}, {told}")
+    shown.result({"n_parents": parents, "n_children": below[0], "n_more": below[1:], "files": [first, second, *more]})
 
 
 def _keeping(release: Release) -> str:
