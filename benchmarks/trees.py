@@ -3,7 +3,8 @@
 Households, their persons and the jobs of these, by generated laws: a job's sector follows the household's region and
 the person's education, its hours the person's age and the household's tenure. Told are distances (total variation) from
 the real tables: pairs of columns within a table; of a person's and a household's column, a job's and a person's, and a
-job's and a household's (across two levels); and the number of jobs of a household.
+job's and a household's (across two levels); the sectors of two jobs of a person in a row; and the number of jobs of a
+household.
 
 Beside a tree stand *independent draws*: the same three tables as single releases between which nothing is known, each
 child given to a parent at random, with the same budget and the released numbers of children. Shares of the budget were
@@ -37,7 +38,7 @@ from hedgerow import (
 from hedgerow.algorithms.shared import budgets_of
 from hedgerow.arrays import Floats, Ints
 
-FIGURES = ("within", "1-0", "2-1", "2-0", "jobs/home")
+FIGURES = ("within", "1-0", "2-1", "2-0", "next", "jobs/home")
 Tables = tuple[dict[str, Ints], dict[str, Ints], dict[str, Ints]]
 """Columns of homes, persons (with ``home``) and jobs (with ``person``), whose parents are told by their places."""
 
@@ -111,6 +112,11 @@ TREES = {
     "clinics": lambda: generated(10000, 13, order="place"),
 }
 TUNED = ("offices",)
+SHARES: dict[str, float | tuple[float, float]] = {
+    "": 0.3,
+    ", shares .2, .3": (0.2, 0.3),
+    ", shares .4, .3": (0.4, 0.3),
+}
 
 
 def figures(tree: Tree, tables: Tables) -> list[Floats]:
@@ -141,7 +147,12 @@ def figures(tree: Tree, tables: Tables) -> list[Floats]:
         for low, high in ((1, 0), (2, 1), (2, 0))
     ]
     of_home = np.bincount(np.bincount(home[person], minlength=len(homes["region"])), minlength=16)
-    return [np.concatenate(each) / len(each) for each in (within, *across, [of_home / of_home.sum()])]
+    order = np.lexsort((jobs[tree.order], person)) if tree.order else np.argsort(person, kind="stable")
+    sector, values = jobs["sector"][order], tree.sizes[2]["sector"]
+    follows = person[order][1:] == person[order][:-1]
+    following = np.bincount((values * sector[:-1] + sector[1:])[follows], minlength=values**2)
+    single = [[following / max(1, following.sum())], [of_home / of_home.sum()]]
+    return [np.concatenate(each) / len(each) for each in (within, *across, *single)]
 
 
 def drawn(tree: Tree, epsilon: float, seed: int, share: float | tuple[float, float], *, order: bool = True) -> Tables:
@@ -180,7 +191,9 @@ def _parents(rng: np.random.Generator, numbers: Ints, n: int) -> Ints:
     return np.resize(places, n)
 
 
-def compared(tree: Tree, epsilons: Sequence[float], seeds: int) -> dict[str, Floats]:
+def compared(
+    tree: Tree, epsilons: Sequence[float], seeds: int, shares: dict[str, float | tuple[float, float]]
+) -> dict[str, Floats]:
     """Mean distances of each way, in the order of FIGURES."""
     real = figures(tree, tree.tables)
 
@@ -191,7 +204,6 @@ def compared(tree: Tree, epsilons: Sequence[float], seeds: int) -> dict[str, Flo
     told = {}
     for epsilon in epsilons:
         told[f"independent draws, epsilon {epsilon:g}"] = mean([apart(tree, epsilon, seed) for seed in range(seeds)])
-        shares = {"": 0.3, ", shares .2, .3": (0.2, 0.3), ", shares .4, .3": (0.4, 0.3)}
         for name, share in shares.items():
             told[f"tree, epsilon {epsilon:g}{name}"] = mean(
                 [drawn(tree, epsilon, seed, share) for seed in range(seeds)]
@@ -211,8 +223,9 @@ def main(arguments: Sequence[str]) -> None:
     options = parser.parse_args(arguments)
     print(f"{'table':8} {'what':34} " + " ".join(f"{name:>9}" for name in FIGURES))
     for name in (name for name in TREES if (name in TUNED) is (options.half == "tuning")):
-        began, tree = time.process_time(), TREES[name]()
-        for what, found in compared(tree, [float(each) for each in options.epsilons.split(",")], options.seeds).items():
+        began, tree, shares = time.process_time(), TREES[name](), {**SHARES} if name in TUNED else {"": 0.3}
+        epsilons = [float(each) for each in options.epsilons.split(",")]
+        for what, found in compared(tree, epsilons, options.seeds, shares).items():
             print(f"{name:8} {what:34} " + " ".join(f"{each:9.4f}" for each in found), flush=True)
         counts = ", ".join(f"{len(next(iter(each.values()))):,}" for each in tree.tables)
         print(f"{name:8} {counts} records, {time.process_time() - began:.0f} CPU seconds", flush=True)
