@@ -30,6 +30,8 @@ from hedgerow.queries import (
     Measurement,
     Neighbours,
     Persons,
+    WeightPower,
+    WeightSum,
     Workload,
     in_workload,
     summed_columns,
@@ -398,15 +400,16 @@ def share_of_positions(wanted: Domain | OpenDomain, options: ReadOptions) -> flo
 
 
 LOST_SHARE = 0.05
-"""Share of a budget for what the cap on weights takes away, where it is asked for."""
+"""Share of a budget for what the cap on weights takes away, and for their design effect, where these are asked for."""
 
 
-def lost_of(possible: int | None, options: ReadOptions) -> LostWeight | None:
-    """What the cap on weights takes away, as it is measured; None where nobody asks for it.
+def lost_of(possible: int | None, options: ReadOptions, *, effect: bool = False) -> tuple[WeightSum, ...]:
+    """What the cap on weights takes away, and what their design effect follows from, as far as somebody asks for it.
 
     Args:
-        possible: The largest possible weight; None not to measure it.
+        possible: The largest possible weight; None not to measure what the cap takes away.
         options: How the table is read.
+        effect: Whether the design effect is wanted.
 
     Raises:
         ConfigError: Records have no weights, or those that count are not known by their weights alone, as where persons
@@ -414,18 +417,21 @@ def lost_of(possible: int | None, options: ReadOptions) -> LostWeight | None:
 
     Example:
         >>> from hedgerow.data import ReadOptions
-        >>> lost_of(900, ReadOptions(weight="PWGTP", largest_weight=200)).bounds
+        >>> lost_of(900, ReadOptions(weight="PWGTP", largest_weight=200))[0].bounds
         (0.0, 700.0)
     """
-    if possible is None:
-        return None
+    if possible is None and not effect:
+        return ()
     persons = options.persons
+    asked = "a largest possible weight" if possible is not None else "a design effect of weights"
     if persons is None or persons.weight is None:
-        raise ConfigError("a largest possible weight, and no weights", remedy="give weight and largest_weight too")
+        raise ConfigError(f"{asked}, and no weights", remedy="give weight and largest_weight too")
     if persons.column is not None or options.coded or options.fractional_weights or options.violations == "drop":
-        message = "what a cap loses is measured of whole weights of all records, none left out by person or rule"
-        raise ConfigError(message, remedy="leave the largest possible weight out")
-    return LostWeight(persons.weight, possible)
+        message = "sums of weights are measured of whole weights of all records, none left out by person or rule"
+        raise ConfigError(message, remedy=f"leave {asked} out")
+    weight = persons.weight
+    lost = () if possible is None else (LostWeight(weight, possible),)
+    return (*lost, *((WeightPower(weight, 0), WeightPower(weight, 2)) if effect else ()))
 
 
 @dataclass(frozen=True)
@@ -444,7 +450,7 @@ class RunSpec:
         trials: Configurations that the release is chosen from, in place of the mechanism: the first run that holds all
             criteria.
         target: A column that models will predict, which configurations without a workload of their own serve.
-        lost: What the cap on weights takes away, if that is to be measured; see `lost_of`.
+        lost: Sums of weights that are to be measured; see `lost_of`.
         of: Another with the same queries, which may be very many and are read once.
 
     Raises:
@@ -468,7 +474,7 @@ class RunSpec:
     criteria: Criteria | None = None
     trials: Trials | None = None
     target: str | None = None
-    lost: LostWeight | None = None
+    lost: tuple[WeightSum, ...] = ()
     of: RunSpec | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -517,7 +523,7 @@ class RunSpec:
 
         if not isinstance(self.budget, Subsampled):
             return
-        if not self.algorithm.takes_samples or self.lost is not None:
+        if not self.algorithm.takes_samples or self.lost:
             raise ConfigError("this mechanism does not work on a sample of the records", remedy="take dual-query")
         if isinstance(self.wanted, OpenDomain):
             message = "values are learnt from all records, and the budget is for a sample of them"
@@ -545,8 +551,13 @@ class RunSpec:
 
     @property
     def share_of_lost(self) -> float:
-        """The share of the budget for what the cap on weights takes away."""
-        return 0.0 if self.lost is None else LOST_SHARE
+        """The share of the budget for sums of weights."""
+        return sum(share for _, share in self.shared_sums)
+
+    @property
+    def shared_sums(self) -> list[tuple[WeightSum, float]]:
+        """The sums of weights with their shares of the budget: those of a design effect have half of one each."""
+        return [(each, LOST_SHARE / (1 if isinstance(each, LostWeight) else 2)) for each in self.lost]
 
     def _check_needs(self) -> None:
         """Refuse questions that cannot be measured."""
@@ -678,13 +689,14 @@ class RunSpec:
             with watching(curator):
                 positions = targets.measure(curator, self.positions)
             opened = replace(opened, events=curator.ledger.events, positions=positions)
-        if self.lost is not None:
-            counted = self.lost.read_beside(domain)
+        for asked, share in self.shared_sums:
+            counted = asked.read_beside(domain)
             weights = read(counted, Workload.marginals(counted, 1), None)
             curator = Curator(weights, opened.budget, noise=self.noise, events=opened.events)
+            label = "lost weight" if isinstance(asked, LostWeight) else "design effect"
             with watching(curator):
-                lost = curator.measure(self.lost, LOST_SHARE * opened.budget.limit, label="lost weight")
-            opened = replace(opened, events=curator.ledger.events, lost=(lost,))
+                found = curator.measure(asked, share * opened.budget.limit, label=label)
+            opened = replace(opened, events=curator.ledger.events, lost=(*opened.lost, found))
         if steps := self.needed_steps(domain, opened.budget):
             curator = Curator(opened.table, opened.budget, noise=self.noise, events=opened.events)
             with watching(curator):

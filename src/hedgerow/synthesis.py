@@ -110,6 +110,7 @@ def synthesize(
     weight: str | None = None,
     largest_weight: int | None = None,
     possible_weight: int | None = None,
+    design_effect: bool = False,
     fractional_weights: bool = False,
     coded: bool = False,
     show_values: bool = False,
@@ -167,6 +168,8 @@ def synthesize(
         possible_weight: The largest weight that a record can have, such as the documents of the survey tell: what
             ``largest_weight`` takes away of the population is then measured, with a twentieth of the budget, see
             ``Release.lost_share``.
+        design_effect: Whether the design effect of unequal weights is measured, with a twentieth of the budget, see
+            `Release.weight_effect`.
         fractional_weights: Whether weights may be fractions, each of which is rounded to a multiple of 1/1,024.
         coded: Whether the table holds codes in place of values.
         show_values: Whether errors about cells may show their values.
@@ -209,7 +212,7 @@ def synthesize(
     target = target or (wanted if isinstance(wanted, Domain) else wanted.outline).target
     algorithm, asked = _algorithm_of(mechanism, optimize_for), workload_with(workload, means, target=target)
     trials = trials_of(configurations, alone=mechanism == "mwem")
-    told = tuple(needs), criteria_of(require), trials, target, lost_of(possible_weight, options)
+    told = tuple(needs), criteria_of(require), trials, target, lost_of(possible_weight, options, effect=design_effect)
     run = for_questions(algorithm, asked, target), promised, asked, noise_of(seed), share_of_positions(wanted, options)
     release = _released(data, RunSpec(wanted, *run, *told), options, register, name)
     given = {"persons": options.persons, "workload": workload or target, "register": register, "records": records}

@@ -48,6 +48,7 @@ class Synthesizer:
         weight: Column that says how often a record counts.
         largest_weight: The largest weight that counts.
         possible_weight: The largest weight that a record can have; what the cap takes away is then measured.
+        design_effect: Whether the design effect of unequal weights is measured.
         fractional_weights: Whether weights may be fractions.
         seed: NOT PRIVATE: noise that can be drawn again, and seed of the records.
 
@@ -81,6 +82,7 @@ class Synthesizer:
     weight: str | None = None
     largest_weight: int | None = None
     possible_weight: int | None = None
+    design_effect: bool = False
     fractional_weights: bool = False
     seed: int | None = None
     _made: Synthesis | None = field(default=None, init=False)

@@ -184,7 +184,9 @@ NEVER: dict[str, tuple[str, ...]] = {
     "whole weights are drawn; neighbours, transcripts and choices with fractional ones have tests of their own": (
         *("synth --fractional-weights", "ask --fractional-weights", "scan_table(fractional_weights)"),
     ),
-    "one sum more; its neighbours and transcripts are enumerated by tests of their own": ("synth --possible-weight",),
+    "sums of weights more; their neighbours and transcripts are enumerated by tests of their own": (
+        *("synth --possible-weight", "synth --design-effect"),
+    ),
     "it repeats runs that are drawn, and its law and price are enumerated by tests of their own": ("synth --try",),
     "it chooses columns or their codes before anything is counted; all places are compared with one another": (
         *("scan_table(columns)", "scan_table(coded)", "synth --coded", "ask --coded", "ask --columns"),

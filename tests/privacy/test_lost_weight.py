@@ -19,7 +19,17 @@ from hedgerow.data import ReadOptions
 from hedgerow.domain import Categorical, Domain
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy import Curator, NoiseSource, PureDP, SeededNoise
-from hedgerow.queries import LostWeight, Measurement, Neighbours, NoiseKind, Sensitivity, Weight, persons_of
+from hedgerow.queries import (
+    LostWeight,
+    Measurement,
+    Neighbours,
+    NoiseKind,
+    Sensitivity,
+    Weight,
+    WeightPower,
+    WeightSum,
+    persons_of,
+)
 from hedgerow.release import Answer, LostShare, select_from, weights_of, weights_sentence
 from hedgerow.runs import lost_of
 from tests.privacy.mutants import Mutant, killed
@@ -27,6 +37,8 @@ from tests.privacy.replay import privacy_loss, record
 
 CAP, POSSIBLE = 2, 5
 LOST = LostWeight(Weight("w", CAP), POSSIBLE)
+POWERS = WeightPower(Weight("w", CAP), 0), WeightPower(Weight("w", CAP), 2)
+SUMS = (LOST, *POWERS)
 PERSONS = persons_of(None, None, "w", CAP)
 RELATIONS = [Neighbours.ADD_REMOVE.between(PERSONS), Neighbours.REPLACE.between(PERSONS)]
 by_relation = pytest.mark.parametrize("relation", RELATIONS, ids=lambda each: each.relation.value)
@@ -34,19 +46,19 @@ CHARGE = 0.5
 OTHERS = ((), (1, 4), (9, 3, 0))
 
 
-def table_of(weights: Sequence[int]) -> Table:
-    return read_table(pa.table({"w": pa.array(weights, pa.int64())}), LOST.domain, weight="w", largest_weight=CAP)
+def table_of(weights: Sequence[int], asked: WeightSum = LOST) -> Table:
+    return read_table(pa.table({"w": pa.array(weights, pa.int64())}), asked.domain, weight="w", largest_weight=CAP)
 
 
-def told(table: Table) -> float:
-    return float(LOST.of_table(table.marginals([("w",)])[0])[0])
+def told(table: Table, asked: WeightSum = LOST) -> float:
+    return float(asked.of_table(table.marginals([("w",)])[0])[0])
 
 
-def pairs(relation: Neighbours) -> list[tuple[Table, Table]]:
+def pairs(relation: Neighbours, asked: WeightSum = LOST) -> list[tuple[Table, Table]]:
     """All tables of one record beside others, with those without it or with another."""
     ones = [(weight,) for weight in range(POSSIBLE + 3)]
     theirs = ones if relation.relation == "replace" else [()]
-    made = {rows: table_of(rows) for others in OTHERS[1:] for one in [*ones, ()] for rows in [(*others, *one)]}
+    made = {rows: table_of(rows, asked) for others in OTHERS[1:] for one in [*ones, ()] for rows in [(*others, *one)]}
     return [(made[*others, *one], made[*others, *their]) for others in OTHERS[1:] for one in ones for their in theirs]
 
 
@@ -55,22 +67,30 @@ def test_the_sum_is_that_of_a_slow_reading(weights: list[int]) -> None:
     assert told(table_of(weights)) == sum(max(0, min(weight, POSSIBLE) - CAP) for weight in weights)
 
 
-def neighbours_move_the_sum_by_at_most_the_sensitivity(relation: Neighbours) -> None:
-    moved = {abs(told(one) - told(other)) for one, other in pairs(relation)}
-    assert max(moved) == LOST.sensitivity(relation).l1 == LOST.sensitivity(relation).l2 == POSSIBLE - CAP
+@given(st.lists(st.integers(0, POSSIBLE + 4), min_size=1, max_size=12))
+def test_number_and_squares_are_those_of_a_slow_reading(weights: list[int]) -> None:
+    number, squares = (told(table_of(weights, each), each) for each in POWERS)
+    assert number == sum(weight > 0 for weight in weights)
+    assert squares == sum(min(weight, CAP) ** 2 for weight in weights)
+
+
+def neighbours_move_the_sum_by_at_most_the_sensitivity(relation: Neighbours, asked: WeightSum = LOST) -> None:
+    moved = {abs(told(one, asked) - told(other, asked)) for one, other in pairs(relation, asked)}
+    assert max(moved) == asked.sensitivity(relation).l1 == asked.sensitivity(relation).l2 == asked.bounds[1]
+    assert [each.bounds[1] for each in SUMS] == [POSSIBLE - CAP, 1.0, CAP**2]
 
 
 def sums_of_weights_are_exact() -> None:
     assert told(table_of((1, 4, 9, 9))) == 2 + 3 + 3
 
 
-def transcripts_lose_at_most_their_charge(relation: Neighbours) -> None:
+def transcripts_lose_at_most_their_charge(relation: Neighbours, asked: WeightSum = LOST) -> None:
     def run(source: Table, noise: NoiseSource) -> float:
         curator = Curator(source, PureDP(1.0, relation.unfiltered.between(source.persons)), noise=noise)
-        curator.measure(LOST, CHARGE)
+        curator.measure(asked, CHARGE)
         return curator.ledger.spent
 
-    for seed, (one, other) in enumerate(pairs(relation)):
+    for seed, (one, other) in enumerate(pairs(relation, asked)):
         transcript = record(run, one, seed)
         assert abs(privacy_loss(run, one, other, transcript)) <= run(one, SeededNoise(0)) + 1e-9
 
@@ -78,8 +98,9 @@ def transcripts_lose_at_most_their_charge(relation: Neighbours) -> None:
 @by_relation
 def test_neighbours(relation: Neighbours) -> None:
     sums_of_weights_are_exact()
-    neighbours_move_the_sum_by_at_most_the_sensitivity(relation)
-    transcripts_lose_at_most_their_charge(relation)
+    for asked in SUMS:
+        neighbours_move_the_sum_by_at_most_the_sensitivity(relation, asked)
+        transcripts_lose_at_most_their_charge(relation, asked)
 
 
 def test_a_person_loses_what_all_their_records_do() -> None:
@@ -105,6 +126,14 @@ def test_a_person_loses_what_all_their_records_do() -> None:
 def test_sums_that_are_not_measured_are_refused(possible: int, options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         lost_of(possible, ReadOptions(**options))
+
+
+def test_powers_that_are_not_measured_are_refused() -> None:
+    for weight, power in ((Weight("w", 9), 3), (Weight("w", 9, fractional=True), 2)):
+        with pytest.raises(ConfigError, match="to the power"):
+            WeightPower(weight, power)
+    with pytest.raises(ConfigError, match="a design effect of weights, and no weights"):
+        lost_of(None, ReadOptions(), effect=True)
 
 
 N, LARGEST = 4000, 60
@@ -143,6 +172,34 @@ def test_a_release_tells_the_share(tmp_path: Path) -> None:
     ]
 
 
+COUNTED = np.minimum(WEIGHTS, LARGEST).astype(np.float64)
+EFFECT = float(N * np.square(COUNTED).sum() / COUNTED.sum() ** 2)
+
+
+def test_a_release_tells_the_design_effect_of_weights(tmp_path: Path) -> None:
+    release = made(design_effect=True)
+    found = release.weight_effect
+    assert found is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert 1.0 <= found.low < EFFECT < found.high < 2.0
+    sums = [each for each in release.events if each.label == "design effect"]
+    assert [(each.sensitivity, each.charge) for each in sums] == [
+        (1.0, pytest.approx(0.05)),
+        (3600.0, pytest.approx(0.05)),
+    ]
+    assert release.spent == pytest.approx(2.0)
+    assert weights_sentence(release).endswith(f" Their design effect is {found.text}.")
+    assert weights_of(release)["weights"]["design_effect"]["effect"] == found.value
+    assert release.lost_share is not None
+    release.save(tmp_path / "a.release")
+    assert Release.load(tmp_path / "a.release").weight_effect == found
+    assert {each.severity.value for each in audited(tmp_path / "a.release") if each.check == "sensitivities"} == {
+        "holds"
+    }
+    assert made().weight_effect is None
+
+
 def test_files_are_read_again_for_it(tmp_path: Path) -> None:
     """Counted where it is, with other columns beside, and the same noise."""
     from pyarrow import parquet
@@ -157,7 +214,7 @@ def audited(path: Path) -> Any:
 
 
 def test_a_sum_that_was_measured_for_less_fails_the_audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LostWeight, "sensitivity", _as_counted)
+    monkeypatch.setattr(WeightSum, "sensitivity", _as_counted)
     made().save(tmp_path / "a.release")
     assert {each.check for each in audited(tmp_path / "a.release") if each.severity.value == "fails"} == {
         "sensitivities",
@@ -182,6 +239,13 @@ def test_intervals_of_the_share_hold(epsilon: float) -> None:
     assert sum(each is not None and (each.low or 0.0) <= SHARE <= (each.high or 0.0) for each in found) >= 88
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_intervals_of_the_design_effect_hold(epsilon: float) -> None:
+    found = [made(seed, epsilon=epsilon, design_effect=True).weight_effect for seed in range(100)]
+    assert sum(each is not None and (each.low or 0.0) <= EFFECT <= (each.high or 0.0) for each in found) >= 88
+
+
 def _as_counted(self: LostWeight, neighbours: Neighbours) -> Sensitivity:
     return Sensitivity(float(neighbours.records), float(neighbours.records))
 
@@ -200,15 +264,31 @@ def _not_divided(self: LostWeight, table: Floats) -> Floats:
     return np.array([float(table[cap + 1 :] @ (np.minimum(np.arange(table.size), self.possible)[cap + 1 :] - cap))])
 
 
+def _above_the_cap(self: WeightPower, table: Floats) -> Floats:
+    """A weight above the cap is taken for one more."""
+    weights = np.arange(table.size)[1:]
+    return np.array([float(table[1:] // np.minimum(weights, self.weight.largest) @ weights**self.power)])
+
+
 MUTANTS = (
     Mutant(
+        "squares of weights as sensitive as a weight",
+        lambda patch: patch.setattr(WeightSum, "sensitivity", _as_counted),
+        lambda: transcripts_lose_at_most_their_charge(RELATIONS[0], POWERS[1]),
+    ),
+    Mutant(
+        "squares of weights above the cap",
+        lambda patch: patch.setattr(WeightPower, "of_table", _above_the_cap),
+        lambda: neighbours_move_the_sum_by_at_most_the_sensitivity(RELATIONS[1], POWERS[1]),
+    ),
+    Mutant(
         "lost weights as sensitive as counted ones",
-        lambda patch: patch.setattr(LostWeight, "sensitivity", _as_counted),
+        lambda patch: patch.setattr(WeightSum, "sensitivity", _as_counted),
         lambda: transcripts_lose_at_most_their_charge(RELATIONS[0]),
     ),
     Mutant(
         "lost weights as sensitive as a record",
-        lambda patch: patch.setattr(LostWeight, "sensitivity", _of_one),
+        lambda patch: patch.setattr(WeightSum, "sensitivity", _of_one),
         lambda: neighbours_move_the_sum_by_at_most_the_sensitivity(RELATIONS[1]),
     ),
     Mutant(

@@ -85,6 +85,13 @@ def answers_and_records_have_the_population(rounds: Any = "auto") -> None:
     assert (answer.value, answer.low, answer.high) == (truth, truth, truth)
     assert answer.covers.endswith("taken for public")
     assert release.answer("race >= 0").low == release.answer("race >= 0").high == total
+    asked = [parse_predicate(text, release.domain) for text in ("race = 1", "age < 20")]
+    widths = [release.half_width(query) for query in asked]
+    assert widths[0] == 0.0
+    answer = release.answer(asked[1])
+    assert answer.high is not None
+    assert answer.low is not None
+    assert widths[1] == pytest.approx((answer.high - answer.low) / 2.0)
 
 
 @pytest.mark.parametrize("rounds", ["auto", 3])

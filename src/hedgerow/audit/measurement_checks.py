@@ -31,6 +31,7 @@ from hedgerow.audit.relations import (
     squared_of_marginal,
     squared_of_parities,
     squared_of_persons,
+    squared_of_power,
     squared_of_values,
     squared_of_width,
 )
@@ -118,14 +119,14 @@ def _keys_of_entry(entry: Entry) -> Iterable[tuple[int, tuple[Any, ...]]]:
 def _keys_of(measured: Mapping[str, Any], domain: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
     target = measured["target"]
     noise = MECHANISMS[measured["noise"]], exact(measured["scale"]), _values_of(target, domain)
-    words = target.get("name") or target.get("about") or str(target.get("possible", ""))
+    words = target.get("name") or target.get("about") or str(target.get("possible", target.get("power", "")))
     yield *noise, target["kind"], tuple(target["scope"]), _name(target["kind"], words)
     yield *noise, None if _is_conditional(target) else _text_of(target)
 
 
 def _name(form: str, words: str) -> str:
     """The words of a question as far as a measurement holds them too: a name, and not a condition."""
-    return words if form in ("explicit", "blocks", "lost") else ""
+    return words if form in ("explicit", "blocks", "lost", "weights") else ""
 
 
 def _is_conditional(target: Mapping[str, Any]) -> bool:
@@ -150,9 +151,10 @@ def _text_of(target: Mapping[str, Any]) -> str:
             return f"{'positions in the bins' if kind == 'positions' else kind} of {' * '.join(target['scope'])}"
         case "parity":
             return f"parity({', '.join(target['scope'])})"
-        case "explicit" | "lost" as kind:
+        case "explicit" | "lost" | "weights" as kind:
             lost = f"what the cap takes away of {target['scope'][0]}, up to {target.get('possible')}"
-            return lost if kind == "lost" else str(target["name"])
+            power = f"the sum of {target['scope'][0]} to the power {target.get('power')}"
+            return {"lost": lost, "weights": power}.get(kind) or str(target["name"])
         case "conjunction":
             return f"a condition on {', '.join(target['scope']) or 'nothing'}"
     raise ValueError(f"unknown kind of measurement {target['kind']!r}")
@@ -350,8 +352,9 @@ def _of_measured(entry: Entry, measured: Mapping[str, Any]) -> Fraction | None:
         case "explicit":
             low, high = map(exact, target["limits"])
             return squared_of_values(relation, low, high)
-        case "lost":
-            return squared_of_lost(relation, target["scope"][0], target["cap"], target["possible"])
+        case "lost" | "weights" as kind:
+            least = squared_of_lost if kind == "lost" else squared_of_power
+            return least(relation, target["scope"][0], target["cap"], target["possible" if kind == "lost" else "power"])
     return squared_of_persons(relation)
 
 

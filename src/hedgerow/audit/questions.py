@@ -132,6 +132,7 @@ def _of_fields(mapping: Any) -> Question:
         "moments": f"moments of {names}",
         "products": f"products of {names}",
         "lost": f"what the cap takes away of {names}, up to {fields['words']}",
+        "weights": f"the sum of {names} to the power {fields['words']}",
     }
     return Question("query", fields, texts.get(fields["form"], fields["words"]))
 

@@ -156,6 +156,28 @@ def squared_of_lost(relation: str, column: str, cap: int, possible: int) -> Frac
     return Fraction(parts.most * (possible - cap)) ** 2
 
 
+def squared_of_power(relation: str, column: str, cap: int, power: int) -> Fraction:
+    """The square of the most that the weights of one person add up to, each to a power.
+
+    Args:
+        relation: The relation.
+        column: The column of weights.
+        cap: The largest weight that counts.
+        power: 0 or 2.
+
+    Raises:
+        ValueError: The relation has other weights, or the power is another one.
+
+    Example:
+        >>> squared_of_power("add-remove of records of weight (w) up to 40", "w", 40, 2)
+        Fraction(2560000, 1)
+    """
+    parts = _fields_of(relation)
+    if (parts.weight, parts.largest) != (column, cap) or power not in (0, 2):
+        raise ValueError(f"{relation!r} has no weights {column!r} with a cap at {cap!r}, or {power!r} is no power")
+    return Fraction(parts.most * cap**power) ** 2
+
+
 def squared_of_persons(relation: str) -> Fraction:
     """The square of the number of records that one person counts for at most.
 

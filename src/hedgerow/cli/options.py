@@ -451,6 +451,8 @@ class QuestionOptions(Options, panel="Algorithm"):
             with a share of the budget; where one is not held, no records are written.
         possible_weight: The largest weight that a record can have, such as the documents of the survey tell: what
             --largest-weight takes away of the population is then measured, with a twentieth of the budget.
+        design_effect: Measure how much unequal weights alone make variances larger (Kish), with a twentieth of the
+            budget.
         trying: A YAML file of configurations that the release is chosen from, in place of --mechanism: runs are drawn
             until one holds all criteria of --require. That costs less than two runs, with --epsilon without --delta.
     """
@@ -461,6 +463,7 @@ class QuestionOptions(Options, panel="Algorithm"):
     needs: Annotated[Path | None, option(metavar="FILE")] = None
     require: Annotated[Path | None, option(metavar="FILE")] = None
     possible_weight: Annotated[int | None, option(metavar="V", min=2)] = None
+    design_effect: bool = False
     trying: Annotated[Path | None, option("--try", metavar="FILE")] = None
 
     def over(self, domain: Domain, *, alone: bool = True) -> QuestionOptions:
@@ -515,7 +518,7 @@ class QuestionOptions(Options, panel="Algorithm"):
         from hedgerow.runs import RunSpec, criteria_of, lost_of, share_of_positions, trials_of
 
         share, criteria, trials = share_of_positions(wanted, how), criteria_of(self.require), trials_of(self.trying)
-        told = self.lines, criteria, trials, self.target, lost_of(self.possible_weight, how)
+        told = self.lines, criteria, trials, self.target, lost_of(self.possible_weight, how, effect=self.design_effect)
         return RunSpec(wanted, algorithm, budget, self.text, noise, share, *told)
 
 

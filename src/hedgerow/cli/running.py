@@ -136,8 +136,10 @@ def learning_of(spec: RunSpec) -> tuple[list[tuple[str, str]], Budget]:
     positions = targets.share(spec.positions)
     of = ", ".join(dict.fromkeys(" * ".join(target.scope) for target in targets))
     line = [("positions", f"{positions:.0%} of the budget: sums inside bins of {of}")] if positions else []
-    if spec.lost is not None:
-        line.append(("weights", f"{spec.share_of_lost:.0%} of the budget: {spec.lost.text}"))
+    if spec.lost:
+        line.append(
+            ("weights", f"{spec.share_of_lost:.0%} of the budget: {', '.join(each.text for each in spec.lost)}")
+        )
         positions += spec.share_of_lost
     line += _needs_of(spec)
     positions += sum(charge for _, charge in spec.needed_steps(spec.asked.domain, budget)) / budget.limit

@@ -22,7 +22,7 @@ from .core import Arrays as Arrays
 from .core.attribute_codes import attribute_codes as attribute_codes
 from .core.blocks import Blocks as Blocks
 from .core.family import Family as Family, filled_axes as filled_axes
-from .core.lost_weight import LostWeight as LostWeight
+from .core.lost_weight import LostWeight as LostWeight, WeightPower as WeightPower, WeightSum as WeightSum
 from .core.noise import NoiseKind as NoiseKind
 from .core.persons import (
     GRAIN as GRAIN,

@@ -47,6 +47,8 @@ from hedgerow.queries import (
     Parity,
     Positions,
     Weight,
+    WeightPower,
+    WeightSum,
     filled_axes,
 )
 
@@ -319,8 +321,8 @@ def measurements_from_list(
     measurements = []
     for entry in entries:
         told = entry["target"]
-        lost = told["kind"] == "lost"  # of a column that the domain does not have
-        target = _lost_weight(told) if lost else _target_from_dict(told, reader, domain)
+        beside = told["kind"] in ("lost", "weights")  # of a column that the domain does not have
+        target = _of_weights(told) if beside else _target_from_dict(told, reader, domain)
         values = reader.floats(VALUES, (target.size,))
         measurements.append(Measurement(target, values, NoiseKind(entry["noise"]), float(entry["scale"])))
     reader.finish()
@@ -349,6 +351,8 @@ def _target_to_dict(target: Measurable, pieces: Mapping[str, list[NDArray[Any]]]
             return {"kind": "parity", **entry}
         case LostWeight():
             return {"kind": "lost", **entry, "cap": target.weight.largest, "possible": target.possible}
+        case WeightPower():
+            return {"kind": "weights", **entry, "cap": target.weight.largest, "power": target.power}
         case Explicit():
             has_bits = bool(((target.vector == 0.0) | (target.vector == 1.0)).all())
             pieces[BITS if has_bits else VECTORS].append(
@@ -359,9 +363,12 @@ def _target_to_dict(target: Measurable, pieces: Mapping[str, list[NDArray[Any]]]
     raise ReleaseError(f"a release cannot hold a measurement of {type(target).__name__}")
 
 
-def _lost_weight(entry: Mapping[str, Any]) -> LostWeight:
+def _of_weights(entry: Mapping[str, Any]) -> WeightSum:
     (column,) = entry["scope"]
-    return LostWeight(Weight(str(column), int(entry["cap"])), int(entry["possible"]))
+    weight = Weight(str(column), int(entry["cap"]))
+    if entry["kind"] == "lost":
+        return LostWeight(weight, int(entry["possible"]))
+    return WeightPower(weight, int(entry["power"]))
 
 
 def _blocks(entry: Mapping[str, Any], reader: _Reader, domain: Domain, scope: Clique) -> Blocks:

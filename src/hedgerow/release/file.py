@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hedgerow.domain import domain_from_mapping, domain_to_mapping
 from hedgerow.errors import HedgerowError, ReleaseError
 from hedgerow.privacy import Ledger, WorkloadError, budget_from_dict, check_answers_paid, check_limit
-from hedgerow.queries import LostWeight, Positions, workload_from_dict, workload_to_dict
+from hedgerow.queries import Positions, WeightSum, workload_from_dict, workload_to_dict
 from hedgerow.release.container import Container, damaged, write_container
 from hedgerow.release.content import StoredModel, measurements_from_list, measurements_streamed, model_to_dict
 from hedgerow.release.criteria import Verdict
@@ -94,9 +94,9 @@ def _release_of(content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
         workload=workload_from_dict(content["workload"], arrays, domain),
         budget=budget,
         events=ledger.events,
-        measurements=tuple(m for m in measurements if not isinstance(m.target, Positions | LostWeight)),
+        measurements=tuple(m for m in measurements if not isinstance(m.target, Positions | WeightSum)),
         positions=tuple(m for m in measurements if isinstance(m.target, Positions)),
-        lost=tuple(m for m in measurements if isinstance(m.target, LostWeight)),
+        lost=tuple(m for m in measurements if isinstance(m.target, WeightSum)),
         error=error,
         total=total,
         provenance=Provenance.from_dict(content["provenance"]),

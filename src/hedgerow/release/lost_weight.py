@@ -1,4 +1,4 @@
-"""The share of the population that the cap on weights takes away, where it was measured (theory.md section 15.2)."""
+"""What was measured of weights: the share that their cap takes away, and how unequal they are (theory.md 15.2)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow.queries import LostWeight, Measurement
-from hedgerow.release.answer import Answer, check_confidence
+from hedgerow.release.answer import Answer, Total, check_confidence
 from hedgerow.release.noise_sums import Noises
 
 _OF_COUNT = 0.2
@@ -83,3 +83,69 @@ class LostShare:
         """For programs."""
         ends = {"share": self.value, "low": self.low, "high": self.high}
         return {**ends, "confidence": self.confidence, "largest_possible": self.possible}
+
+
+@dataclass(frozen=True)
+class WeightEffect:
+    """The design effect of unequal weights: by what the variance of a mean grows that has nothing to do with them.
+
+    It is ``n sum(w^2) / sum(w)^2`` of the n records with a weight (L. Kish, "Survey Sampling", 1965, section 11.7),
+    1 where all weights are equal. Clusters and strata have effects of their own, see ``hedgerow.simulation``.
+
+    Attributes:
+        value: The effect.
+        low: Lower end of its interval; None where nothing tells what the weights add up to.
+        high: Upper end, likewise.
+        confidence: Probability, over the noise of the run, that the interval holds that of the weights that count.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    confidence: float
+
+    @classmethod
+    def of(cls, records: Measurement, squares: Measurement, total: Total, *, confidence: float = 0.95) -> Self:
+        """The effect that measured sums tell.
+
+        Args:
+            records: The noisy number of records with a weight.
+            squares: The noisy sum of their squares.
+            total: What is known of the sum of the weights that count.
+            confidence: See above.
+
+        Raises:
+            ConfigError: The confidence is not between 0 and 1.
+
+        Example:
+            >>> from hedgerow.queries import NoiseKind, Weight, WeightPower
+            >>> number, squares = (WeightPower(Weight("w", 9), power) for power in (0, 2))
+            >>> measured = (Measurement(each, np.array([x]), NoiseKind.GAUSSIAN, 2.0)
+            ...             for each, x in ((number, 100.0), (squares, 3600.0)))
+            >>> WeightEffect.of(*measured, Total(500.0, public=True)).text
+            '1.44 (1.37 to 1.51, 95% confidence)'
+        """
+        third = check_confidence(confidence) / 3.0
+        slack, ends = total.slack(third), list[tuple[float, float]]()
+        for each in (records, squares):
+            reach = Noises.of(each.noise, each.scale, np.ones(1)).bound(third)
+            value = max(1.0, float(each.values[0]))
+            ends.append((max(1.0, value - reach), value + reach))
+        value = max(1.0, float(records.values[0]) * float(squares.values[0]) / max(1.0, total.value) ** 2)
+        if not np.isfinite(slack):
+            return cls(value, None, None, confidence)
+        (least, most), (low, high) = ends
+        least, most = least * low / (total.value + slack) ** 2, most * high / max(1.0, total.value - slack) ** 2
+        return cls(value, max(1.0, least), max(1.0, most), confidence)
+
+    @property
+    def text(self) -> str:
+        """The effect with its interval, in words."""
+        between = "no interval"
+        if self.low is not None and self.high is not None:
+            between = f"{self.low:.3g} to {self.high:.3g}, {100 * self.confidence:.6g}% confidence"
+        return f"{self.value:.3g} ({between})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For programs."""
+        return {"effect": self.value, "low": self.low, "high": self.high, "confidence": self.confidence}

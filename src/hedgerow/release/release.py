@@ -15,7 +15,17 @@ import numpy as np
 from hedgerow.cards import card
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.quantities import spent_of
-from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, Positions, Weight, parse_predicate
+from hedgerow.queries import (
+    Conjunction,
+    LinearQuery,
+    LostWeight,
+    Marginal,
+    Measurable,
+    Positions,
+    Weight,
+    WeightPower,
+    parse_predicate,
+)
 from hedgerow.release.answer import (
     NOTHING,
     TOTAL_SHARE,
@@ -48,7 +58,7 @@ if TYPE_CHECKING:
     from hedgerow.queries import Measurement, Workload
     from hedgerow.release.bin_positions import BinPositions
     from hedgerow.release.criteria import Verdict
-    from hedgerow.release.lost_weight import LostShare
+    from hedgerow.release.lost_weight import LostShare, WeightEffect
     from hedgerow.release.population import Calibrated
     from hedgerow.release.record_conditions import Given
     from hedgerow.release.records import Records
@@ -104,7 +114,7 @@ class Release:
         counted: The noisy number of records, where ``total`` averages it with the sums of noisy tables; else None.
         positions: Noisy sums of where in their bins records lie, for columns in bins where they were measured.
         verdicts: Noisy verdicts on the criteria of the run, if it had some.
-        lost: The noisy sum of what the cap on weights takes away, if it was measured.
+        lost: Noisy sums of weights: what the cap takes away, and their number and squares, as far as measured.
 
     Example:
         >>> import hedgerow
@@ -249,11 +259,20 @@ class Release:
         """The share of the population that the cap on weights takes away; None where it was not measured."""
         from hedgerow.release.lost_weight import LostShare
 
-        if not self.lost:
+        lost = next((each for each in self.lost if isinstance(each.target, LostWeight)), None)
+        if lost is None:
             return None
         everyone, known = Conjunction.where(self.domain, {}), self.knows_total or bool(self.domain.population)
         counted = partial(self.bound, everyone, self.total)
-        return LostShare.of(self.lost[0], counted, known=known)
+        return LostShare.of(lost, counted, known=known)
+
+    @cached_property
+    def weight_effect(self) -> WeightEffect | None:
+        """The design effect of unequal weights, where it was measured; see `WeightEffect`."""
+        from hedgerow.release.lost_weight import WeightEffect
+
+        told = {each.target.power: each for each in self.lost if isinstance(each.target, WeightPower)}
+        return WeightEffect.of(told[0], told[2], self._total_evidence()) if {0, 2} <= {*told} else None
 
     @property
     def weight(self) -> Weight | None:
@@ -664,6 +683,11 @@ class Release:
         """
         total = self._total_evidence()
         risk = check_confidence(confidence) * (1.0 if total.public else 1.0 - TOTAL_SHARE)
+        if self.domain.population:
+            (question,) = self._calibrated([query])
+            if question is None or question.exact:
+                return None if question is None else 0.0
+            query, risk = question.left, check_confidence(confidence)
         pieces = measured(query, self._runs, total.value if total.public else None)
         return min((piece.radius(share) for piece, share in zip(pieces, shares(risk), strict=False)), default=None)
 

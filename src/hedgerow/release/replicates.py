@@ -28,7 +28,7 @@ from hedgerow.domain.measures import written
 from hedgerow.engines import is_duckdb
 from hedgerow.errors import ConfigError
 from hedgerow.models import Codes, Empirical, HasPotentials, Potentials, cells_of
-from hedgerow.queries import Measurement, answered
+from hedgerow.queries import Marginal, Measurement, answered
 from hedgerow.release.answer import check_confidence
 from hedgerow.release.calibration import Coarse, Margin, raked
 from hedgerow.release.content import StoredModel
@@ -154,6 +154,7 @@ class Replicates:
             None where the hypothesis gives no weights.
         origin: Where the replicates come from, in words.
         seed: Seed of the records of replicate files.
+        clusters: The column of clusters that are drawn again in each replicate, if there is one.
 
     Example:
         >>> import hedgerow
@@ -178,6 +179,7 @@ class Replicates:
     origin: str
     seed: int = field(repr=False)
     _calibrated: _Calibrated = field(repr=False)
+    clusters: str | None = None
 
     @classmethod
     def of(
@@ -190,6 +192,7 @@ class Replicates:
         files: bool | None,
         origin: str,
         seed: int,
+        clusters: str | None = None,
     ) -> Replicates:
         """Weights of the records where they are good ones; else files.
 
@@ -201,6 +204,7 @@ class Replicates:
             files: Whether files are wanted; None to choose.
             origin: Where the runs come from, in words.
             seed: Seed of the records of replicate files.
+            clusters: The column of clusters that are drawn again in each replicate, if there is one.
 
         Raises:
             ConfigError: Weights are wanted where the hypothesis gives none.
@@ -216,7 +220,7 @@ class Replicates:
         if weights is not None:
             share = float(np.mean(weights.sum(axis=0) ** 2 / (len(weights) * (weights**2).sum(axis=0))))
             weights = np.round(weights, _DIGITS) if files is False or share >= LEAST_SHARE else None
-        return cls(release, records, tuple(runs), target, weights, share, origin, seed, calibrated)
+        return cls(release, records, tuple(runs), target, weights, share, origin, seed, calibrated, clusters)
 
     @property
     def form(self) -> Literal["weights", "files"]:
@@ -313,7 +317,22 @@ class Replicates:
             needed = _needed(statistic, table, self.weight, raw)
             scopes = [tuple(chain.from_iterable(map(self._variables, needed)))]
         needs = columns if isinstance(columns, Traced) else self.traced(scopes, together=len(scopes) > 1)
+        if apart := self._without_clusters(scopes):
+            names = " x ".join(apart)
+            note = f"No interval: how {names} differs by {self.clusters} was not measured, which decides its sampling "
+            family = "*".join((*apart, str(self.clusters)))
+            return found.without(True, f"{note}error: 'marginals:{family}' in the workload would measure it.")
         return self._checked(replace(found, traced=needs), lambda changed: statistic(changed, self.weight), table)
+
+    def _without_clusters(self, scopes: Iterable[Clique]) -> Clique:
+        """A table that was not measured by the clusters which are drawn again; none where there is no such."""
+        domain, clusters = self.release.domain, self.clusters
+        told = [each.target.scope for each in self.release.measurements if isinstance(each.target, Marginal)]
+        for scope in scopes if clusters is not None else ():
+            wanted = [*scope, str(clusters)]
+            if not any(all(domain.determines(each, name) for name in wanted) for each in told):
+                return scope
+        return ()
 
     def traced(self, scopes: Sequence[Clique], *, together: bool = False) -> Traced:
         """What statistics that follow from tables need of the release, as `estimate` finds it.
@@ -444,6 +463,7 @@ class Replicates:
             "rscales": 1.0,
             "mse": True,
             "origin": self.origin,
+            **({} if self.clusters is None else {"clusters": self.clusters}),
         }
 
 

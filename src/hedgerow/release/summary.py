@@ -51,7 +51,8 @@ def weights_of(release: Release) -> dict[str, Any]:
     if release.weight is None:
         return {}
     lost = None if release.lost_share is None else release.lost_share.to_dict()
-    known = {"known_population": release.stands_for} if release.domain.population else {}
+    known: dict[str, Any] = {"known_population": release.stands_for} if release.domain.population else {}
+    known |= {} if release.weight_effect is None else {"design_effect": release.weight_effect.to_dict()}
     return {"weights": {"column": release.weight.column, "capped_at": release.weight.largest, "lost": lost, **known}}
 
 
@@ -69,7 +70,8 @@ def weights_sentence(release: Release) -> str:
     if release.lost_share is not None:
         before = f"{lost}; " if release.domain.population else ""
         lost = f"{before}they lose {release.lost_share.text}"
-    return f"All numbers are {release.weight.capped}; {lost}."
+    effect = "" if release.weight_effect is None else f" Their design effect is {release.weight_effect.text}."
+    return f"All numbers are {release.weight.capped}; {lost}.{effect}"
 
 
 def _error_to_dict(error: WorkloadError) -> dict[str, Any]:

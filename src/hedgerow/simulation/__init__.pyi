@@ -1,3 +1,8 @@
+from .design import (
+    Design as Design,
+    DesignError as DesignError,
+    design_error as design_error,
+)
 from .drawn import DrawnRecords as DrawnRecords
 from .errors import (
     ESTIMATED as ESTIMATED,

@@ -20,6 +20,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.models import Model
 from hedgerow.queries import Measurement, answered
 from hedgerow.release import Release, Replicates, StoredModel, Target, model_to_dict
+from hedgerow.simulation.design import Design
 from hedgerow.simulation.errors import (
     StepCallback,
     drawn_table,
@@ -44,6 +45,7 @@ def replicate(
     n: int | None = None,
     seed: Seed = None,
     rerun: bool = False,
+    design: Design | None = None,
     progress: StepCallback | None = None,
 ) -> Replicates:
     """Synthetic records with replicates, from which standard errors of any statistic follow.
@@ -63,11 +65,14 @@ def replicate(
         seed: Seed of all that is drawn, for the same replicates again; fresh by default.
         rerun: Whether the whole mechanism runs again for each replicate, selections too, which takes much longer;
             it does anyway where it cannot fit other values of its measurements alone.
+        design: The clusters and strata that a survey was drawn by, for its ``"population"``: clusters are drawn again,
+            and what was measured of them is measured of these (theory.md section 21.4).
         progress: Called with the number of replicates that are made, their number, and what is made now.
 
     Raises:
-        ConfigError: Fewer than 2 replicates; or the population is asked for where persons have several records,
-            or weights; or weights where this hypothesis has none; or the mechanism cannot be restored from the release.
+        ConfigError: Fewer than 2 replicates; or the population is asked for where persons have several records, or
+            weights, without a design; or a design does not fit the domain or the mechanism; or weights where this
+            hypothesis has none; or the mechanism cannot be restored from the release.
         ModelTooLargeError: A hypothesis does not fit into memory.
 
     Example:
@@ -80,10 +85,10 @@ def replicate(
         >>> replicate(release, 5, seed=0).origin
         'each the same measurements (1) with fresh noise on a table drawn from the release, fitted again'
     """
-    _check(release, number, target, n)
+    _check(release, number, target, n, design)
     first = seed if isinstance(seed, int) else int(generator(seed).integers(2**62))
     made = release.provenance
-    maker = _Maker.of(release, made_by(made.algorithm, made.parameters), target, first)
+    maker = _Maker.of(release, made_by(made.algorithm, made.parameters), target, first, design)
     records = release.sample(n, numbered(first, 0))
     done = count()
 
@@ -94,6 +99,9 @@ def replicate(
 
     tell()
     one = None if rerun else maker.refitted(1)
+    if one is None and design is not None:
+        message = "replicates of a design are fitted to what was measured, and this mechanism runs again as a whole"
+        raise ConfigError(message, remedy="leave the design out, or rerun; or make the release by mwem")
     make = maker.run if one is None else maker.refitted
     runs = [maker.run(1) if one is None else one]
     tell()
@@ -109,14 +117,23 @@ def replicate(
     for part in in_slices(slice_of, number - 1, usable_cores()):
         runs += part
     about = "a table drawn from the release" if target == "population" else "the hypothesis of the release"
+    if design is not None:
+        about = f"the release with other clusters ({design.clusters}) drawn"
     same = f"the same measurements ({len(release.measurements)}) with fresh noise on {about}, fitted again"
     origin = f"each {same}" if one is not None else f"each a whole run of the mechanism on {about}"
     return Replicates.of(
-        release, records, runs, target=target, files=files, origin=origin, seed=int(numbered(first, 0).integers(2**62))
+        release,
+        records,
+        runs,
+        target=target,
+        files=files,
+        origin=origin,
+        seed=int(numbered(first, 0).integers(2**62)),
+        clusters=None if design is None else design.clusters,
     )
 
 
-def _check(release: Release, number: int, target: Target, n: int | None) -> None:
+def _check(release: Release, number: int, target: Target, n: int | None, design: Design | None) -> None:
     """Refuse what replicates cannot say.
 
     Raises:
@@ -128,7 +145,11 @@ def _check(release: Release, number: int, target: Target, n: int | None) -> None
         raise ConfigError(f"{n} records have no replicates", remedy="give a number of records from 1 on")
     if target not in ("population", "file"):
         raise ConfigError(f"replicates for {target!r}", remedy="give 'population' or 'file'")
-    if target == "population":
+    if design is not None:
+        if target != "population":
+            raise ConfigError("a design is about a population", remedy="leave it out, or ask for the population")
+        design.stratum_of(release.domain)
+    elif target == "population":
         check_population(release)
 
 
@@ -143,8 +164,8 @@ def check_population(release: Release) -> None:
         how = "records have weights" if persons.weight is not None else "persons have several records"
         raise ConfigError(
             f"{how}, so the table is no simple random sample of a population, and the release does not tell its design",
-            remedy="ask for replicates of the file (target='file', --replicate-for file), and add the sampling "
-            "variance of the design to their squared errors",
+            remedy="name the clusters it was drawn by (design=Design(clusters, strata), --clusters), or ask for "
+            "replicates of the file (target='file', --replicate-for file) and add the variance of sampling yourself",
         )
 
 
@@ -160,6 +181,7 @@ class _Maker:
         moments: The moments that the hypothesis was fitted to.
         exact: Answers of the hypothesis to what was measured and to the moments, for fits of the file; else empty.
         uneven: The blocks inside which drawn records are uneven.
+        design: The design of the survey, if its clusters are drawn again.
     """
 
     release: Release
@@ -169,20 +191,24 @@ class _Maker:
     moments: list[Measurement]
     exact: list[Floats]
     uneven: Uneven | None
+    design: Design | None
 
     @classmethod
-    def of(cls, release: Release, algorithm: Algorithm, target: Target, seed: int) -> _Maker:
+    def of(cls, release: Release, algorithm: Algorithm, target: Target, seed: int, design: Design | None) -> _Maker:
         moments = moments_of(release)
         targets = [measured.target for measured in (*release.measurements, *moments)]
         exact = answered(targets, release.model) if target == "file" else []
-        return cls(release, algorithm, target, seed, moments, exact, uneven_blocks(release))
+        return cls(release, algorithm, target, seed, moments, exact, uneven_blocks(release), design)
 
     def refitted(self, number: int) -> Release | None:
         """The release with fresh noise; None where the mechanism cannot fit other values of its measurements alone."""
         release, rng = self.release, numbered(self.seed, 2 * number + 1)
         exact, total = self.exact, release.total
         measured = [*release.measurements, *self.moments]
-        if self.target == "population":
+        if self.design is not None:
+            others = self.design.redrawn(release.model, numbered(self.seed, 2 * number))
+            exact, total = answered([each.target for each in measured], others), others.total
+        elif self.target == "population":
             drawn = drawn_table(release, self.uneven, self.seed, number)
             exact, total = answered([each.target for each in measured], drawn.records), drawn.records.total
         again = redrawn(measured, exact, rng)

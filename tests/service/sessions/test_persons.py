@@ -82,9 +82,22 @@ def test_a_data_set_is_about_weighted_records_and_says_so(tmp_path: Path) -> Non
         assert here.call("POST", "/v1/datasets/visits/queries", ada, json=question).status_code == 200
 
 
+def test_fractional_weights_are_registered_and_told(tmp_path: Path) -> None:
+    reading = {"columns": ["ward"], "weight": "stay", "largest_weight": 3, "fractional_weights": True}
+    with api(tmp_path) as here:
+        (here.folder / "visits.csv").write_text("ward,stay\n" + "A,0.5\nB,2.25\n" * 200, encoding="utf-8")
+        carol = here.token("carol", "custodian")
+        asked = visits(source={"place": "visits.csv", **reading}, domain={"ward": ["A", "B"]})
+        assert here.call("POST", "/v1/datasets", carol, json=asked).status_code == 201
+        told = here.call("GET", "/v1/datasets/visits", carol).json()
+        assert told["fractional_weights"] is True
+        assert "rounded to 1/1,024" in told["statement"]
+
+
 @pytest.mark.parametrize(
     ("source", "status"),
     [
+        ({"place": "visits.csv", "fractional_weights": True}, 422),
         ({"place": "visits.csv", "weight": "stay", "columns": ["ward"]}, 422),
         ({"place": "visits.csv", "largest_weight": 4}, 422),
         ({"place": "visits.csv", "weight": "stay", "largest_weight": 0, "columns": ["ward"]}, 422),

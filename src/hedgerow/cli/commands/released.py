@@ -71,6 +71,9 @@ class _Replicating(Options):
             quarter of the records. Costs no budget.
         replicate_for: Standard errors for the population that the table is a random sample of, or for the table itself.
         replicate_files: Write replicates as files of their own beside the records, or as weights.
+        clusters: Column of the clusters that a survey was drawn by: they are drawn again for each replicate, within
+            --strata, so that standard errors are those of the design.
+        strata: Column or level of strata that clusters were drawn in.
     """
 
     replicates: Annotated[int | None, option(panel="Output", metavar="N", min=2)] = None
@@ -78,6 +81,8 @@ class _Replicating(Options):
     replicate_files: Annotated[
         bool | None, option("--replicate-files/--replicate-weights", panel="Output", show_default="chosen")
     ] = None
+    clusters: Annotated[str | None, option(panel="Output", metavar="COLUMN")] = None
+    strata: Annotated[str | None, option(panel="Output", metavar="COLUMN")] = None
 
 
 @dataclass(frozen=True)
@@ -183,8 +188,12 @@ def _check_replicating(place: RecordsPlace, drawing: _Drawing, replicating: _Rep
     if replicating.replicates is None:
         remedy = "add --replicates 40"
         raise ConfigError(
-            "--replicate-for, --replicate-files and --replicate-weights are about replicates", remedy=remedy
+            "--replicate-for, --replicate-files and --replicate-weights are about replicates, and --clusters and "
+            "--strata too",
+            remedy=remedy,
         )
+    if replicating.strata is not None and replicating.clusters is None:
+        raise ConfigError("strata without clusters", remedy="name the column of clusters too, with --clusters")
     if linked != _Children():
         raise ConfigError(
             "linked tables have no replicates together",
@@ -212,9 +221,9 @@ def _sample_replicates(
     force: bool,
 ) -> None:
     """Draw records with replicates, and name the tables that no interval from them holds for."""
-    from hedgerow.simulation import replicate
+    from hedgerow.simulation import Design, replicate
 
-    number = replicating.replicates or 0
+    number, clusters = replicating.replicates or 0, replicating.clusters
     with showing_steps(shown, "replicate", note=f"making {number} replicates") as update:
         made = replicate(
             release,
@@ -223,6 +232,7 @@ def _sample_replicates(
             files=replicating.replicate_files,
             n=drawing.n,
             seed=drawing.seed,
+            design=None if clusters is None else Design(clusters, replicating.strata),
             progress=update,
         )
     beside = {f"replicate {number}": Path(each) for number, each in enumerate(made.places(place.text)[1:], 1)}

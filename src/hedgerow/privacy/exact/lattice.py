@@ -13,14 +13,14 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data import PreparedSource
 from hedgerow.errors import DataError, QueryError
-from hedgerow.queries import LATTICE_BITS, Blocks, Family, LostWeight, Positions, Tables, Workload, answered
+from hedgerow.queries import LATTICE_BITS, Blocks, Family, Positions, Tables, WeightSum, Workload, answered
 from hedgerow.queries.core.query import Conjunction, LinearQuery, Marginal, Measurable, Parity
 
 LARGEST_MASS = 2**31
 """Records may not pass this, and answers that selections look at are cut to it: they stay exact in 64 bits."""
 
 _SATURATION = 2**62
-_WHOLE = Marginal | Blocks | Conjunction | Parity | LostWeight
+_WHOLE = Marginal | Blocks | Conjunction | Parity | WeightSum
 """What has whole answers, by its own method, from whole counts."""
 
 

@@ -25,7 +25,17 @@ from hedgerow.privacy.mechanisms import (
     SPARSE_VECTOR,
     THRESHOLDED,
 )
-from hedgerow.queries import Blocks, Conjunction, Explicit, LostWeight, Marginal, Measurable, Parity, Positions
+from hedgerow.queries import (
+    Blocks,
+    Conjunction,
+    Explicit,
+    LostWeight,
+    Marginal,
+    Measurable,
+    Parity,
+    Positions,
+    WeightPower,
+)
 
 PUBLIC = "public"
 """Name of the mechanism that gives a number which is public between neighbours."""
@@ -124,11 +134,11 @@ class MeasuredQuery(Question):
 
     Attributes:
         form: ``"marginal"``, ``"blocks"``, ``"positions"``, ``"moments"``, ``"products"``, ``"parity"``,
-            ``"conjunction"``, ``"explicit"``, ``"lost"`` (weights) or ``"query"`` for others; empty in events of
-            format 2, which do not say it.
+            ``"conjunction"``, ``"explicit"``, ``"lost"`` and ``"weights"`` (their powers), or ``"query"`` for others;
+            empty in events of format 2, which do not say it.
         scope: Names of the attributes.
         words: The condition of a conjunction or of a part of a marginal, the name of a query, what blocks tell
-            apart, or the largest possible weight.
+            apart, the largest possible weight, or the power of weights.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange
@@ -162,6 +172,8 @@ class MeasuredQuery(Question):
                 form, words = "explicit", target.name
             case LostWeight():
                 form, words = "lost", str(target.possible)
+            case WeightPower():
+                form, words = "weights", str(target.power)
         return cls(form, target.scope, words)
 
     def text(self, values: int, threshold_scale: float) -> str:
@@ -176,8 +188,9 @@ class MeasuredQuery(Question):
                 return f"{self.form}{' in the bins' * (self.form == 'positions')} of {names}"
             case "parity":
                 return f"parity({', '.join(self.scope)})"
-            case "lost":
-                return f"what the cap takes away of {names}, up to {self.words}"
+            case "lost" | "weights":
+                lost = f"what the cap takes away of {names}, up to {self.words}"
+                return lost if self.form == "lost" else f"the sum of {names} to the power {self.words}"
         return self.words
 
 

@@ -1,4 +1,4 @@
-"""How much of the population the cap on weights takes away, as a sum that can be measured (theory.md section 15.2)."""
+"""Sums of weights: what a cap takes away of the population, and how unequal they are (theory.md section 15.2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,61 @@ _ABOVE = "above"
 
 
 @dataclass(frozen=True)
-class LostWeight(Measurable):
+class WeightSum(Measurable):
+    """A sum over all records of a function of their weights, from a table that is read with the weights as attribute.
+
+    There a record of a weight above the cap counts as often as the cap says, and a record of weight 0 not at all.
+
+    Attributes:
+        weight: The weights, and their cap.
+    """
+
+    weight: Weight
+
+    @property
+    def most(self) -> int:
+        """The largest weight that is told apart: larger ones are taken for this."""
+        return self.weight.largest
+
+    @cached_property
+    def domain(self) -> Domain:  # type: ignore[override]
+        """The domain that the table is read in."""
+        return Domain([IntegerRange(self.weight.column, 0, self.most, other=_ABOVE)])
+
+    def read_beside(self, domain: Domain) -> Domain:
+        """The same domain for a table that has the columns of another one too, which are not read.
+
+        Args:
+            domain: The domain of the records.
+        """
+        others = {*domain.all_names, *domain.ignored, *(span.end for span in domain.spans)}
+        return replace(self.domain, ignored=tuple(sorted(others)))
+
+    @property
+    def scope(self) -> Clique:  # type: ignore[override]
+        """The weights."""
+        return (self.weight.column,)
+
+    @property
+    def size(self) -> int:
+        """One."""
+        return 1
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """What the records of a person that count add up to at most.
+
+        Raises:
+            QueryError: Neighbours have other weights.
+        """
+        persons = neighbours.persons
+        if persons is None or persons.weight != self.weight or persons.at_most is None:
+            raise QueryError(f"{self.text!r} is not about {neighbours.value}")
+        most = persons.at_most * self.bounds[1]
+        return Sensitivity(most, most)
+
+
+@dataclass(frozen=True)
+class LostWeight(WeightSum):
     """The sum over all records of what the cap takes away of their weights, in counts of the population.
 
     It follows from the counts of a table that is read with the weights as an attribute (`domain`). There a record of a
@@ -41,7 +95,6 @@ class LostWeight(Measurable):
         array([7.])
     """
 
-    weight: Weight
     possible: int
 
     def __post_init__(self) -> None:
@@ -54,29 +107,10 @@ class LostWeight(Measurable):
                 f"{MOST_OF_ONE:,}: one that the documents of the survey tell, not the table",
             )
 
-    @cached_property
-    def domain(self) -> Domain:  # type: ignore[override]
-        """The domain that the table is read in."""
-        return Domain([IntegerRange(self.weight.column, 0, self.possible, other=_ABOVE)])
-
-    def read_beside(self, domain: Domain) -> Domain:
-        """The same domain for a table that has the columns of another one too, which are not read.
-
-        Args:
-            domain: The domain of the records.
-        """
-        others = {*domain.all_names, *domain.ignored, *(span.end for span in domain.spans)}
-        return replace(self.domain, ignored=tuple(sorted(others)))
-
     @property
-    def scope(self) -> Clique:  # type: ignore[override]
-        """The weights."""
-        return (self.weight.column,)
-
-    @property
-    def size(self) -> int:
-        """One."""
-        return 1
+    def most(self) -> int:
+        """The largest possible weight."""
+        return self.possible
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -88,20 +122,50 @@ class LostWeight(Measurable):
         """The sum in words."""
         return f"what the cap at {self.weight.largest} takes away of {self.weight.column}, up to {self.possible}"
 
-    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """What a person loses at most: the records of one that count, times what one record loses.
-
-        Raises:
-            QueryError: Neighbours have other weights.
-        """
-        persons = neighbours.persons
-        if persons is None or persons.weight != self.weight or persons.at_most is None:
-            raise QueryError(f"{self.text!r} is not about {neighbours.value}")
-        most = persons.at_most * self.bounds[1]
-        return Sensitivity(most, most)
-
     def of_table(self, table: Floats) -> Floats:
         """The sum from the counts of weights, whole numbers below 2^53."""
         cap = self.weight.largest
         weights = np.minimum(np.arange(table.size), self.possible)
         return np.array([float(table[cap + 1 :] // cap @ (weights[cap + 1 :] - cap))])
+
+
+@dataclass(frozen=True)
+class WeightPower(WeightSum):
+    """The sum over all records of a power of their weights that count, up to the cap; records of weight 0 add nothing.
+
+    Attributes:
+        power: 0 for the number of records with a weight; 2 for the sum of squares.
+
+    Raises:
+        ConfigError: It is another power, or weights are fractions.
+
+    Example:
+        >>> squares = WeightPower(Weight("w", 2), 2)
+        >>> squares.of_table(np.array([0.0, 9.0, 6.0, 4.0]))  # nine of weight 1, three of weight 2, two above
+        array([29.])
+        >>> WeightPower(Weight("w", 2), 0).of_table(np.array([0.0, 9.0, 6.0, 4.0]))
+        array([14.])
+    """
+
+    power: int
+
+    def __post_init__(self) -> None:
+        """Check the power."""
+        if self.power not in (0, 2) or self.weight.fractional:
+            message = f"no sum of {self.weight.column} to the power {self.power} is measured of such weights"
+            raise ConfigError(message, remedy="give whole weights, and 0 or 2")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What one record adds."""
+        return 0.0, float(self.weight.largest**self.power)
+
+    @property
+    def text(self) -> str:
+        """The sum in words."""
+        return f"the sum of {self.weight.column} to the power {self.power}"
+
+    def of_table(self, table: Floats) -> Floats:
+        """The sum from the counts of weights, whole numbers below 2^53."""
+        weights = np.minimum(np.arange(table.size), self.weight.largest)[1:]
+        return np.array([float(table[1:] // weights @ weights**self.power)])

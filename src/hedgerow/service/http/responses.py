@@ -232,6 +232,7 @@ class DetailResponse(SummaryResponse):
         at_most: Maximum records counted per person.
         weight: Column that said how often a record counts; null where each counts once.
         largest_weight: A record with a larger weight counts as often as this.
+        fractional_weights: Whether weights are fractions, in parts of 1/1,024.
         source: Place of the table; for custodians.
     """
 
@@ -245,6 +246,7 @@ class DetailResponse(SummaryResponse):
     at_most: int | None
     weight: str | None
     largest_weight: int | None
+    fractional_weights: bool
     created: datetime
     source: dict[str, Any] | None
 

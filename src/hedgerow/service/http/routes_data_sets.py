@@ -234,6 +234,7 @@ def detail(here: Service, data_set: DataSet, by: Caller) -> DetailResponse:
         at_most=persons.at_most if persons is not None and persons.column is not None else None,
         weight=None if weight is None else weight.column,
         largest_weight=None if weight is None else weight.largest,
+        fractional_weights=weight is not None and weight.fractional,
         created=data_set.created,
         source=dict(data_set.registration.source) if by.is_custodian else None,
     )

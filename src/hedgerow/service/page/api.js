@@ -11,7 +11,7 @@
  * @typedef {{name: string, kind: "categorical" | "integer" | "binned", values: string[] | null, size: number,
  *   low: number | null, high: number | null, missing: string | null, other: string | null}} Attribute
  * @typedef {Attribute & {sources: string[], column: boolean}} Derived
- * @typedef {Summary & {attributes: Attribute[], derived: Derived[], constraints: string[], records: string, left_out: string, neighbours: string, person: string | null, at_most: number | null, weight: string | null, largest_weight: number | null, created: string, source?: any}} Detail
+ * @typedef {Summary & {attributes: Attribute[], derived: Derived[], constraints: string[], records: string, left_out: string, neighbours: string, person: string | null, at_most: number | null, weight: string | null, largest_weight: number | null, fractional_weights: boolean, created: string, source?: any}} Detail
  * @typedef {{sql: string, where: string, value: number, low: number | null, high: number | null, confidence: number | null,
  *   covers: string, source: string, charged: number, spent: number, updates_left: number,
  *   id?: number, at?: string, person?: string, counts?: number | null}} Answer

@@ -23,7 +23,7 @@ const OF_PERSONS = {
 
 /** What neighbouring tables share, and what not. @param {import("./api.js").Detail} detail */
 function protectedBy(detail) {
-  const weighted = detail.weight === null || detail.largest_weight === null ? "" : ` A record counts as often as the column ${detail.weight} says, ${many(detail.largest_weight, "time")} at most.`;
+  const weighted = detail.weight === null || detail.largest_weight === null ? "" : ` A record counts as often as the column ${detail.weight} says, ${many(detail.largest_weight, "time")} at most${detail.fractional_weights ? ", in parts of 1/1,024" : ""}.`;
   if (detail.person === null || detail.at_most === null) return `${NEIGHBOURS[detail.neighbours] ?? ""}${weighted}`;
   return `${OF_PERSONS[detail.neighbours] ?? ""} A person is a value of the column ${detail.person}; ${many(detail.at_most, "record")} of each at most count.${weighted}`;
 }

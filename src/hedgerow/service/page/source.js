@@ -58,10 +58,10 @@ function readingPart() {
   const most = h("input", { type: "number", min: 1, step: 1, inputmode: "numeric", placeholder: "5" });
   const weight = h("input", { autocomplete: "off", placeholder: "none" });
   const largest = h("input", { type: "number", min: 1, step: 1, inputmode: "numeric", placeholder: "200" });
-  const [coded, drop] = [0, 0].map(() => h("input", { type: "checkbox" }));
+  const [coded, drop, parts] = [0, 0, 0].map(() => h("input", { type: "checkbox" }));
   const persons = () => ({
     ...(person.value.trim() && { person: person.value.trim(), at_most: Number(most.value) }),
-    ...(weight.value.trim() && { weight: weight.value.trim(), largest_weight: Number(largest.value) }),
+    ...(weight.value.trim() && { weight: weight.value.trim(), largest_weight: Number(largest.value), ...(parts.checked && { fractional_weights: true }) }),
   });
   const alone = (/** @type {HTMLInputElement} */ name, /** @type {HTMLInputElement} */ bound) => (name.value.trim() !== "") !== (Number(bound.value) >= 1);
   const listed = () => columns.value.split(",").map((/** @type {string} */ text) => text.trim()).filter(Boolean);
@@ -71,13 +71,14 @@ function readingPart() {
     persons,
     mistake: () => {
       if (alone(person, most)) return "Name the column of persons and the most records of one together, or neither.";
+      if (parts.checked && !weight.value.trim()) return "Name the column of weights that may be fractions, or take the tick away.";
       return alone(weight, largest) ? "Name the column of weights and the largest weight together, or neither." : "";
     },
     element: h("details", {}, h("summary", {}, "How it is read"), h("div", { class: "row-form" },
       field("Columns", columns, "Separated by commas."), field("Column of counts", counts, "Number of records that a row stands for."),
       field("Column of persons", person, "Who a record belongs to, where persons have several: a person is protected with all of them."), field("Most records of one", most, "Those beyond it are left out; noise grows with it."),
-      field("Column of weights", weight, "How often a record counts, in whole numbers: answers are then about the population that the records stand for."), field("Largest weight", largest, "A record with a larger one counts as often as this; noise grows with it."),
-      field("Rows", where, "A condition on public columns."), field("Earlier release", warm, "A .release file of the same table in the data folder, to start from; what it spent is charged.")), tick(coded, "The cells hold codes, not values"), tick(drop, "Leave out records that break a rule of the domain, one by one")),
+      field("Column of weights", weight, "How often a record counts: answers are then about the population that the records stand for."), field("Largest weight", largest, "A record with a larger one counts as often as this; noise grows with it."),
+      field("Rows", where, "A condition on public columns."), field("Earlier release", warm, "A .release file of the same table in the data folder, to start from; what it spent is charged.")), tick(parts, "Weights may be fractions: each is rounded to a multiple of 1/1,024"), tick(coded, "The cells hold codes, not values"), tick(drop, "Leave out records that break a rule of the domain, one by one")),
     value: () => {
       const [count, rows, release] = [counts.value.trim(), where.value.trim(), warm.value.trim()];
       return { ...(listed().length && { columns: listed() }), ...(release && { warm: release }), ...(count && { count_column: count }), ...(coded.checked && { coded: true }), ...(rows && { where: rows }), ...(drop.checked && { violations: "drop" }),
