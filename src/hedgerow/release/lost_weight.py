@@ -123,7 +123,7 @@ class WeightEffect:
             >>> measured = (Measurement(each, np.array([x]), NoiseKind.GAUSSIAN, 2.0)
             ...             for each, x in ((number, 100.0), (squares, 3600.0)))
             >>> WeightEffect.of(*measured, Total(500.0, public=True)).text
-            '1.44 (1.37 to 1.51, 95% confidence)'
+            '1.44 (1.36 to 1.52, 95% confidence)'
         """
         third = check_confidence(confidence) / 3.0
         slack, ends = total.slack(third), list[tuple[float, float]]()
