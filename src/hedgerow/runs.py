@@ -36,6 +36,7 @@ from hedgerow.queries import (
     in_workload,
     summed_columns,
 )
+from hedgerow.system import done_by
 
 if TYPE_CHECKING:
     from hedgerow.algorithms import Trials
@@ -368,7 +369,7 @@ class Opened:
     ) -> Release:
         """One run and the test of its criteria, for their share of a whole."""
         charge = 0.0 if self.criteria is None else self.criteria.share * whole
-        with curator.setting_aside(charge):
+        with curator.setting_aside(charge), done_by(getattr(self.table, "tasks", None)):
             made = algorithm.run_with(curator, workload, progress)
         if self.criteria is not None:
             from hedgerow.algorithms.learning import with_verdicts

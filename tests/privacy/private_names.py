@@ -61,6 +61,7 @@ ALLOWED = {
         "asks hasattr(source, '__arrow_c_stream__')",
     ): "the protocol by which Arrow tables are known",
     ("hedgerow.data.scanning.spark", "imports pickle"): "partial counts travel between executors",
+    ("hedgerow.engines.spark_tasks", "imports pickle"): "tasks of public numbers travel to executors",
     (
         "experiments.registry",
         "imports importlib.import_module",

@@ -21,3 +21,4 @@ from .spark_session import (
     withholding as withholding,
     without_pandas as without_pandas,
 )
+from .spark_tasks import SparkTasks as SparkTasks

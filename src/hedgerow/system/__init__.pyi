@@ -18,8 +18,11 @@ from .files import (
 )
 from .frames import Tabular as Tabular
 from .machine import (
+    Tasks as Tasks,
     ahead as ahead,
     available_bytes as available_bytes,
+    done_by as done_by,
+    each_done as each_done,
     in_slices as in_slices,
     slowness as slowness,
     usable_cores as usable_cores,

@@ -4,13 +4,14 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _ROOT = Path("/")
 
@@ -65,6 +66,36 @@ def _workers() -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):  # the threads stay in the parent
     os.register_at_fork(after_in_child=_workers.cache_clear)
+
+
+Tasks = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
+"""Maps a function over items, as the built-in ``map`` does."""
+_TASKS = ContextVar[Tasks]("tasks", default=map)
+
+
+def each_done(task: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
+    """The results of independent tasks, in order: made here, or by the workers of `done_by`.
+
+    Args:
+        task: A function of a module, which holds no data.
+        items: What it is called with, one by one; where workers make the results, items can be pickled.
+
+    Example:
+        >>> list(each_done(abs, [-3, 2]))
+        [3, 2]
+    """
+    return _TASKS.get()(task, items)
+
+
+@contextmanager
+def done_by(tasks: Tasks | None) -> Iterator[None]:
+    """Have the tasks of `each_done` made by other workers within a context; None leaves it as it is."""
+    token = None if tasks is None else _TASKS.set(tasks)
+    try:
+        yield
+    finally:
+        if token is not None:
+            _TASKS.reset(token)
 
 
 def ahead(items: Iterator[T]) -> Generator[T]:

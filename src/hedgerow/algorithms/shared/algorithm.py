@@ -29,6 +29,7 @@ from hedgerow.privacy import (
 from hedgerow.privacy.register.earlier_runs import before_a_run, note_release, warn_of_weakness
 from hedgerow.queries import Measurable, Measurement, NoiseKind, Parity, PublicData, Workload, answered
 from hedgerow.release import Provenance, Release
+from hedgerow.system import done_by
 
 
 @dataclass(frozen=True)
@@ -253,7 +254,8 @@ class Algorithm(Protocol):
         before_a_run(source, budget, noise, register, kind="release", name=name)
         curator = open_curator(source, workload, budget, noise, samples=self.takes_samples)
         try:
-            made = self.run_with(curator, workload, progress)
+            with done_by(getattr(source, "tasks", None)):
+                made = self.run_with(curator, workload, progress)
         finally:
             if curator.ledger.spent > 0.0:
                 note_release(source, noise)

@@ -21,7 +21,7 @@ from hedgerow.data.table import Table, check_binary, joined
 from hedgerow.domain import Clique, Domain, summed
 from hedgerow.errors import DataError, MarginalTooLargeError
 from hedgerow.queries import Conjunction, Persons, Workload, filled_axes
-from hedgerow.system import ahead
+from hedgerow.system import Tasks, ahead
 
 CHUNK_ROWS = 1 << 21
 """Rows of codes that are counted together: 32 MB if there are 15 attributes."""
@@ -161,11 +161,13 @@ class ScannedTable:
         persons: The persons of whom at most so many records are counted; None if each record is somebody's own.
         grouped: Function that has what is wanted counted by the engine that holds the records, once all of them were
             looked at; None where a pass is needed.
+        tasks: Workers that make independent tasks of a fit to noisy answers; None for this machine alone.
 
     Attributes:
         domain: Domain of the records.
         violations: Whether rows that break a rule of the domain are refused, or left out.
         persons: The persons of whom at most so many records are counted; None if each record is somebody's own.
+        tasks: Workers that make independent tasks of a fit to noisy answers; None for this machine alone.
 
     Example:
         >>> from hedgerow import IntegerRange
@@ -191,8 +193,10 @@ class ScannedTable:
         violations: Violations = "refuse",
         persons: Persons | None = None,
         grouped: Callable[[Wanted], Counts | None] = lambda _: None,
+        tasks: Tasks | None = None,
     ) -> None:
         """Read nothing yet."""
+        self.tasks = tasks
         self._grouped = grouped
         self.domain = domain
         self.persons = persons

@@ -26,7 +26,7 @@ from hedgerow.data.reading.databases import numbers_in
 from hedgerow.data.reading.row_filter import row_filter
 from hedgerow.data.scanning.scan import Counts, Progress, ScannedTable, Wanted, counted, in_chunks
 from hedgerow.data.scanning.spark_texts import Listed
-from hedgerow.engines import run_job, running_session, watched, withholding, without_pandas
+from hedgerow.engines import SparkTasks, run_job, running_session, watched, withholding, without_pandas
 from hedgerow.errors import DataError, QueryError, UnreadableTableError, raise_alone
 from hedgerow.version import __version__
 
@@ -105,6 +105,7 @@ def scan_spark(
         filtered=where is not None,
         violations=coding.violations,
         persons=coding.options.persons,
+        tasks=SparkTasks(frame.sparkSession),
     )
 
 

@@ -22,7 +22,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, pairwise
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,7 @@ from hedgerow.models.fit.raking import matched
 from hedgerow.models.fit.top_down_kernels import children_of, dispersion, spread, subtrees
 from hedgerow.models.trees import JunctionTree
 from hedgerow.queries import Marginal, Measurement, Moment
-from hedgerow.system import in_slices, usable_cores
+from hedgerow.system import each_done, in_slices, usable_cores
 
 _LEAST = 1e-9
 """Least variance of a noisy count, which is divided by."""
@@ -444,19 +443,54 @@ def _divided(
         dispersed: See `dispersion`.
         ratios: What is multiplied in place of the means, where these are needed as they are.
     """
-    a, b = dispersed
-    cores = usable_cores() if len(means) >= _MANY else 1
-    for start, stop in pairwise([0, *subtrees(parents, len(sums), _SUBTREES).tolist()]):
-        mine, (values, variances) = means[start:stop], (each[start:stop] for each in told)
-        children, found = children_of(parents[start:stop], len(sums)), np.zeros_like(mine)
-        known = values, variances, a + b * mine
+    cuts = list(pairwise([0, *subtrees(parents, len(sums), _SUBTREES).tolist()]))
+    parts = (
+        _Part.of(parents[start:stop], sums, means[start:stop], (told[0][start:stop], told[1][start:stop]), dispersed)
+        for start, stop in cuts
+    )
+    of, done = means if ratios is None else ratios, map if len(cuts) == 1 else each_done
+    for (start, stop), found in zip(cuts, done(_part_divided, parts), strict=True):
+        mine = means[start:stop]
+        of[start:stop] *= np.divide(found, mine, out=np.zeros_like(mine), where=mine > 0.0)
 
-        def spreads(first: int, last: int, inside: Any = (children, sums, mine, known, found)) -> None:
-            spread(first, last, *inside)
 
-        in_slices(spreads, len(sums), cores)
-        of = mine if ratios is None else ratios[start:stop]
-        of *= np.divide(found, mine, out=np.zeros_like(mine), where=mine > 0.0)
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Children that are divided at a time; all numbers are public.
+
+    Attributes:
+        parents: The parent of each child, counted from the first that has one here.
+        sums: Counts of the parents.
+        means: What is known of each child.
+        noisy: Noisy counts of the children, and variances of their noise.
+        dispersed: See `dispersion`.
+    """
+
+    parents: Ints
+    sums: Floats
+    means: Floats
+    noisy: tuple[Floats, Floats]
+    dispersed: tuple[float, float]
+
+    @classmethod
+    def of(
+        cls, parents: Ints, sums: Floats, means: Floats, noisy: tuple[Floats, Floats], dispersed: tuple[float, float]
+    ) -> _Part:
+        """The part of some children, given the sums of all parents."""
+        first, last = parents.min(), parents.max()
+        return cls(parents - first, sums[first : last + 1], means, noisy, dispersed)
+
+
+def _part_divided(part: _Part) -> Floats:
+    """Counts of the children of a part, which depend on nothing else: on one machine, or in a task of a cluster."""
+    children, found, (a, b) = children_of(part.parents, len(part.sums)), np.zeros_like(part.means), part.dispersed
+    told = *part.noisy, a + b * part.means
+
+    def spreads(first: int, last: int) -> None:
+        spread(first, last, children, part.sums, part.means, told, found)
+
+    in_slices(spreads, len(part.sums), usable_cores() if len(found) >= _MANY else 1)
+    return found
 
 
 def _scaled(cells: Floats, places: Ints, wanted: Floats) -> Floats:
