@@ -37,7 +37,7 @@ def noisy(
 
 
 def together(query: LinearQuery, measured: list[Measurement], n: float) -> Together:
-    found = Together.of(query, measured, n, n)
+    found = Together.of(query, [measured], n, n)
     assert found is not None
     return found
 
@@ -204,10 +204,31 @@ def test_questions_over_the_same_classes_share_what_tables_allow() -> None:
         *(Conjunction.where(DOMAIN, {"a": [a], "age": range(20, 45)}) for a in (0, 1)),
     ]
     for query in queries:
-        found = Together.of(query, measured, 500.0, 500.0, kept)
+        found = Together.of(query, [measured], 500.0, 500.0, kept)
         assert found is not None
         assert found.ends(RISK) == pytest.approx(together(query, measured, 500.0).ends(RISK), abs=1e-6)
     assert 3 <= len(kept) <= 4
+
+
+def test_sums_of_a_table_do_not_depend_on_what_was_chosen_by_its_noise() -> None:
+    """Levels of later tables make finer unknowns, and no sums of earlier ones; those of the same run do. All hold."""
+    rng = np.random.default_rng(10)
+    table, query = Table(DOMAIN, codes(rng, 2_000)), parse_predicate("a = 1 and b = 2 and age < 35", DOMAIN)
+    first, level, ages = ([noisy(table, each, 3.0, rng)] for each in ("a age", "b age.10", "b age"))
+    alone, before, beside = (
+        Together.of(query, runs, 2_000.0, 2_000.0)
+        for runs in ([first + ages], [first, level + ages], [first + level + ages])
+    )
+    assert alone is not None
+    assert before is not None
+    assert beside is not None
+    seen = [each.frame.views[0] for each in (alone, before, beside)]
+    assert [view.n_sums for view in seen] == [8, 8, 35]
+    assert np.array_equal(seen[0].table, seen[1].table)
+    assert before.values.shape == beside.values.shape == (2, 2, 11)
+    for found in (alone, before, beside):
+        low, high = found.ends(RISK)
+        assert low <= query.on(table)[0] <= high < 600.0
 
 
 def test_too_little_and_too_much_have_no_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,8 +236,8 @@ def test_too_little_and_too_much_have_no_bounds(monkeypatch: pytest.MonkeyPatch)
     table = Table(DOMAIN, codes(rng, 500))
     measured = [noisy(table, names, 2.0, rng) for names in ("a b", "b c")]
     query = Conjunction.where(DOMAIN, {"a": [1], "c": [0]})
-    assert Together.of(query, measured[:1], 500.0, 500.0) is None
-    assert Together.of(query, measured, 0.0, np.inf) is None
+    assert Together.of(query, [measured[:1]], 500.0, 500.0) is None
+    assert Together.of(query, [measured], 0.0, np.inf) is None
     huge = Domain([IntegerRange("a", 0, 2**31), IntegerRange("b", 0, 1)])
     assert Together.of(Conjunction.where(huge, {"a": range(9), "b": [1]}), [], 1.0, 1.0) is None
     monkeypatch.setattr(scipy.optimize, "linprog", lambda *_, **__: SimpleNamespace(status=1))

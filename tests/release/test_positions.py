@@ -125,6 +125,23 @@ def test_means_of_a_workload_are_measured_of_numbers_that_are_told_one_by_one_to
     assert verdicts["measurements"] == verdicts["sensitivities"] == "HOLDS"
 
 
+def test_moments_and_counts_that_were_measured_apart_make_means_as_narrow_as_their_noise() -> None:
+    """The groups' counts are a run of their own, which does not tell the sum: it is the one that tells them best."""
+    rng = np.random.default_rng(3)
+    age = np.clip(rng.normal(20, 8, 20_000).round(), 0, 99).astype(np.int64)
+    table, domain = TABLE.append_column("age", pa.array(age)), {**DOMAIN, "age": {"min": 0, "max": 99}}
+    release = made(table, domain, workload="marginals:2; moments: age by sex").release
+    (moments,) = (each for each in release.positions if each.target.column == "age")
+    counts, sexes = release.measurements[0], np.array(TABLE["sex"].to_pylist())
+    assert counts.target.text == "sex"
+    found = select_from(release, "SELECT sex, AVG(age), SUM(age) FROM t GROUP BY sex")
+    for (sex,), (mean, total) in zip(found.labels, found.cells, strict=True):
+        told, n = age[sexes == sex], int((sexes == sex).sum())
+        noise = 99.0 * np.hypot(moments.std, counts.std * (0.5 - told.mean() / 99.0))
+        assert mean.halved < 2.3 * noise / n
+        assert total.halved < 2.3 * 99.0 * np.hypot(moments.std, 0.5 * counts.std)
+
+
 def test_means_by_a_level_are_measured_and_tell_what_the_level_decides(tmp_path: Path) -> None:
     """Of 16 intervals with 95 % confidence fewer than 11 hold once in 20,000 times; a file keeps them."""
     rng, held = np.random.default_rng(3), 0

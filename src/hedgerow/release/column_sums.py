@@ -183,24 +183,26 @@ class ColumnSums:
         return reduce(Evidence.plus, parts) if parts else None
 
     @cached_property
-    def _variances(self) -> list[float]:
-        return [0.0 if each is None else each.variance for each in self._others]
+    def _variances(self) -> Floats:
+        return np.array([0.0 if each is None else each.variance for each in self._others])
 
     def _best(self, x: float, y: float) -> float:
         """The share of the moments that makes the variance least."""
         if self.moments is None or self.singly is None or not x:
             return float(self.moments is not None and x != 0.0)
-        found = []
-        for share in _SHARES:
-            counted, *others = self._factors(share, x, y)
-            variance = self._tables.variance(counted)
-            if variance is None:
-                return 1.0
-            found.append(variance + sum(f**2 * each for f, each in zip(others, self._variances, strict=True)))
-        first, middle, last = found
+        covariances = self._tables.covariances
+        if not len(covariances):
+            return 1.0
+        found = [self._factors(share, x, y) for share in _SHARES]
+        counted, others = np.array([each for each, *_ in found]), np.square([others for _, *others in found])
+        variances = np.einsum("si,rij,sj->sr", counted, covariances, counted).min(axis=1) + others @ self._variances
+        first, middle, last = variances.tolist()
+        alone = self._tables.variance(counted[-1])  # the number of records by runs that do not tell the sum
         curvature = 2.0 * (first - 2.0 * middle + last)
         slope = -3.0 * first + 4.0 * middle - last
-        return float(np.clip(-slope / (2.0 * curvature), 0.0, 1.0)) if curvature > 0.0 else float(last < first)
+        share = float(np.clip(-slope / (2.0 * curvature), 0.0, 1.0)) if curvature > 0.0 else float(last < first)
+        least = first + (slope + curvature * share) * share
+        return 1.0 if alone is not None and alone + float(others[-1] @ self._variances) <= least else share
 
 
 def _weighed(measured: Measurement, weights: Floats) -> Evidence:

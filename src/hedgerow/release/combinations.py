@@ -62,6 +62,11 @@ class Combinations:
             return cls(queries, Runs([]))
         return cls([each.left for each in told], found, known=np.array([each.known for each in told]))
 
+    @property
+    def covariances(self) -> Floats:
+        """Variances and covariances of all questions together, in squared counts, by each run that tells them all."""
+        return self._estimates(tuple(range(len(self.queries))))[1]
+
     def variance(self, factors: ArrayLike) -> float | None:
         """The least variance of the estimates of a combination; None where nothing was measured that tells it.
 

@@ -1,9 +1,10 @@
 """What measured tables allow together for a question that none of them tells, by a linear programme.
 
 Take the attributes S of a question, each in as few *classes* as the question and the tables tell apart. A measured
-table that shares attributes with S is seen over their classes, beside its other attributes R. The unknowns are one
-table of counts over S and R for each R, a *block*, and all blocks have the same sums over S. With a given probability
-the noise of every sum of cells is below a bound, so that the true counts meet
+table that shares attributes with S is seen over their classes, as far as these were known before its noise was drawn,
+beside its other attributes R. The unknowns are one table of counts over S and R for each R, a *block*, and all blocks
+have the same sums over S. With a given probability the noise of every sum of cells is below a bound, so that the true
+counts meet
 
     |sum of cells - noisy sum| <= bound,    counts >= 0,    the number of records within its own bounds,
 
@@ -71,7 +72,7 @@ class Together:
     def of(
         cls,
         query: LinearQuery,
-        measurements: Iterable[Measurement],
+        runs: Iterable[Sequence[Measurement]],
         least: float,
         most: float,
         kept: dict[Hashable, Frame] | None = None,
@@ -80,7 +81,8 @@ class Together:
 
         Args:
             query: The question.
-            measurements: All measurements, in order; others than whole tables are left out.
+            runs: All measurements, in order, in runs of which none was chosen by the noise of another one; others than
+                whole tables are left out.
             least: Lower bound of the number of records, in counts; its risk is beside.
             most: Upper bound, likewise.
             kept: What was found of the same tables for other questions; what is found is added.
@@ -91,7 +93,7 @@ class Together:
             >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
             >>> noisy = [Measurement(Marginal(domain, "ab"), np.array([60.0, 20, 10, 10]), NoiseKind.GAUSSIAN, 0.1),
             ...          Measurement(Marginal(domain, "bc"), np.array([65.0, 5, 10, 20]), NoiseKind.GAUSSIAN, 0.1)]
-            >>> found = Together.of(Conjunction.where(domain, {"a": [1], "c": [1]}), noisy, 100.0, 100.0)
+            >>> found = Together.of(Conjunction.where(domain, {"a": [1], "c": [1]}), [noisy], 100.0, 100.0)
             >>> [round(end) for end in found.ends(0.05)]
             [0, 17]
         """
@@ -104,7 +106,7 @@ class Together:
         if frame is None:
             if len(kept) >= _MOST_FRAMES:
                 kept.clear()
-            frame = kept[key] = Frame.of(question, measurements, least, most)
+            frame = kept[key] = Frame.of(question, runs, least, most)
         return cls(frame, question.over(frame.question)) if len(frame.views) > 1 else None
 
     @property
@@ -139,20 +141,23 @@ class Frame:
     most: float
 
     @classmethod
-    def of(cls, question: _Question, measurements: Iterable[Measurement], least: float, most: float) -> Frame:
-        """Look at the tables.
+    def of(cls, question: _Question, runs: Iterable[Sequence[Measurement]], least: float, most: float) -> Frame:
+        """Look at the tables, each in the classes that were known before its noise was drawn.
 
         Args:
             question: A question in its own classes.
-            measurements: All measurements, in order; others than whole tables are left out.
+            runs: All measurements; see `Together.of`.
             least: Lower bound of the number of records, in counts.
             most: Upper bound.
         """
-        tables = (each for each in measurements if isinstance(each.target, Marginal) and each.target.within is None)
-        related = [each for each in tables if question.carriers(each.target.scope)]
-        for each in related:
-            question = question.refined(each.target.scope)
-        return cls(question, [_View.of(question, each) for each in related], least, most)
+        found = list[tuple[_Question, Measurement]]()
+        for run in runs:
+            tables = [each for each in run if isinstance(each.target, Marginal) and each.target.within is None]
+            related = [each for each in tables if question.carriers(each.target.scope)]
+            for each in related:
+                question = question.refined(each.target.scope)
+            found += [(question, each) for each in related]
+        return cls(question, [_View.of(known, question, each) for known, each in found], least, most)
 
     def bound(self, values: Floats, risk: float) -> float:
         """An upper bound of the first block times values, in counts; unknowns are shares of the largest number.
@@ -270,11 +275,13 @@ class _Question:
         domain: The domain.
         classes: The class of each code of each attribute.
         values: The answer for one record of each cell of classes.
+        cells: Cells of the classes that the question itself tells apart.
     """
 
     domain: Domain
     classes: Mapping[str, Ints]
     values: Floats
+    cells: int
 
     @classmethod
     def of(cls, query: LinearQuery) -> _Question | None:
@@ -306,14 +313,18 @@ class _Question:
         for axis, (name, found) in enumerate(classes.items()):  # in the order of their first codes
             order = np.argsort(np.unique(found, return_index=True)[1])
             classes[name], values = np.argsort(order)[found], values.take(order, axis)
-        return cls(domain, classes, values) if values.size <= _MOST_CLASSES else None
+        return cls(domain, classes, values, values.size) if values.size <= _MOST_CLASSES else None
 
     def over(self, finer: _Question) -> Floats:
         """The values over classes of another question that are parts of its own."""
         values = self.values
-        for axis, (name, classes) in enumerate(finer.classes.items()):
-            values = values.take(self.classes[name][np.unique(classes, return_index=True)[1]], axis)
+        for axis, name in enumerate(finer.classes):
+            values = values.take(self.holding(name, finer), axis)
         return values
+
+    def holding(self, attribute: str, finer: _Question) -> Ints:
+        """The class of an attribute that each class of another question, which are parts of its own, is in."""
+        return self.classes[attribute][np.unique(finer.classes[attribute], return_index=True)[1]]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -332,7 +343,7 @@ class _Question:
     def cut(self, rest: Clique) -> dict[str, int]:
         """Numbers of classes that other variables of a table are seen in, by sizes alone: few enough for its block."""
         sizes = dict(zip(rest, self.domain.shape_of(rest), strict=True))
-        while self.values.size * math.prod(sizes.values()) > _LARGEST_BLOCK and max(sizes.values(), default=0) > 2:
+        while self.cells * math.prod(sizes.values()) > _LARGEST_BLOCK and max(sizes.values(), default=0) > 2:
             widest = max(sizes, key=lambda name: sizes[name])
             sizes[widest] = -(-sizes[widest] // 2)
         return sizes
@@ -404,7 +415,7 @@ class _Question:
             _, first, new = np.unique(np.stack([old, codes]), axis=1, return_index=True, return_inverse=True)
             values = made.values.take(old[first], list(self.classes).index(attribute))
             if values.size <= _MOST_CLASSES:
-                made = _Question(self.domain, {**made.classes, attribute: new.reshape(-1)}, values)
+                made = _Question(self.domain, {**made.classes, attribute: new.reshape(-1)}, values, self.cells)
         return made
 
 
@@ -429,15 +440,16 @@ class _View:
     copies: Ints
 
     @classmethod
-    def of(cls, question: _Question, measurement: Measurement) -> _View:
-        """Sum the cells of a whole table."""
+    def of(cls, known: _Question, question: _Question, measurement: Measurement) -> _View:
+        """Sum the cells of a whole table to the classes that were known before its noise was drawn."""
         names, carried = measurement.target.scope, question.carriers(measurement.target.scope)
         table = measurement.values.reshape(question.domain.shape_of(names))
         copies, attributes = np.ones(table.shape, dtype=np.int64), dict[str, Ints]()
         sizes = question.cut(tuple(name for name in names if name not in carried))
         for axis, name in enumerate(names):
             if name in carried:
-                attributes[carried[name]], of_codes, n_groups = question.groups(name, carried[name])
+                groups, of_codes, n_groups = known.groups(name, carried[name])
+                attributes[carried[name]] = groups[known.holding(carried[name], question)]
             elif (n_groups := sizes[name]) < table.shape[axis]:
                 of_codes = question.other(name, n_groups)
             else:

@@ -229,7 +229,6 @@ class GroupNumbers:
         """
         found = self._told(release, "", centre=centre)
         apart, risk = self._apart(found, 1, centre, (1.0 - SHARE_OF_SLACK) * self.of.risk)
-        slack = apart + _LATTICE * (self._holding.high or 0.0)
         ends = [(each - centre) / self.scale for each in (self.numbers.low, self.numbers.high)]
         tables = [] if found else ends if self.numbers.wide else ends[:1]
         each_of = [self._sum_of(each, "", centre) for each in (*tables, np.ones(self.attribute.ordinary))]
@@ -243,7 +242,10 @@ class GroupNumbers:
                 factors = [[x * (at == own) for at in range(len(tables))] for own in range(len(tables))]
                 told = [alone.bound((*each, -y), None, risk / len(tables)) for each in factors]
             first, last = told[0], told[-1]
-            return None if first is None or last is None else (first[0] - x * slack, last[1] + x * slack, first[2])
+            if first is None or last is None:
+                return None
+            slack = x * (apart + _LATTICE * (self._holding.high or 0.0))
+            return first[0] - slack, last[1] + slack, first[2]
 
         return bound, found is not None or not self.numbers.wide
 

@@ -591,8 +591,8 @@ class Release:
         pieces: list[Evidence | Together] = list(measured(query, self._runs, total.value if total.public else None))
         slack = total.slack(TOTAL_SHARE * check_confidence(confidence))
         if together and not pieces:
-            tables, least, most = (*self._known, *self.measurements), max(0.0, total.value - slack), total.value + slack
-            bounds = Together.of(query, tables, least, most, self._frames)
+            found, least, most = (self._known, *self._runs.each), max(0.0, total.value - slack), total.value + slack
+            bounds = Together.of(query, found, least, most, self._frames)
             pieces += [] if bounds is None else [bounds]
         if self.error is not None:
             answer = from_workload_error(

@@ -119,6 +119,8 @@ def _product_of_sets(table: Floats) -> tuple[CodeSet, ...] | None:
 
 MOST_GROUPS = 10_000
 """Counts that are answered together, at most."""
+_MOST_KEPT = 4
+"""Tables of members of groups that are kept."""
 _MOST_TOGETHER = 1 << 25
 """Cells of all groups under a condition, at most: each is a query over all cells that the condition is about."""
 
@@ -246,13 +248,30 @@ class Groups:
             QueryError: The query would have more than a million cells.
         """
         scope = self.scope_with(*names)
-        holds = self._holds(scope)
-        if self.names:
-            holds = holds & (self._place_of(scope) == self._found[row])
-        table: Floats = holds.astype(np.float64)
+        table = self._members(row, scope)
         if names:
             table = table * spread_over(self.domain, np.asarray(weights, dtype=np.float64), names, scope)
         return canonical(Explicit.of(self.domain, scope, table, self._text(row, text)))
+
+    def _members(self, row: int, scope: Clique) -> Floats:
+        """1 in the cells of a table whose records are in a group; kept, as many sums over one group follow each other.
+
+        Args:
+            row: Number of the group.
+            scope: The attributes of the table.
+        """
+        if (row, scope) not in self._kept:
+            holds = self._holds(scope)
+            if self.names:
+                holds = holds & (self._place_of(scope) == self._found[row])
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[row, scope] = holds.astype(np.float64)
+        return self._kept[row, scope]
+
+    @cached_property
+    def _kept(self) -> dict[tuple[int, Clique], Floats]:
+        return {}
 
     def scope_with(self, *names: str) -> Clique:
         """The attributes that a sum over a group depends on.
@@ -269,11 +288,17 @@ class Groups:
 
     def _text(self, row: int, of: str) -> str:
         """A sum over a group in words: its weights, and the condition that the group's records meet."""
-        codes = np.unravel_index(int(self._found[row]), self.domain.shape_of(self._clique)) if self.names else ()
-        named = {name: [int(code)] for name, code in zip(self._clique, codes, strict=True)}
-        parts = [*([of] if of else []), *([Conjunction.where(self.domain, named).text] if named else [])]
+        if self.names and row not in self._texts:
+            codes = np.unravel_index(int(self._found[row]), self.domain.shape_of(self._clique))
+            named = {name: [int(code)] for name, code in zip(self._clique, codes, strict=True)}
+            self._texts[row] = Conjunction.where(self.domain, named).text
+        parts = [*([of] if of else []), *([self._texts[row]] if self.names else [])]
         parts += [f"({self.where.text})"] if self.where.scope else []
         return " and ".join(parts) or "true"
+
+    @cached_property
+    def _texts(self) -> dict[int, str]:
+        return {}
 
     @property
     def _clique(self) -> Clique:
