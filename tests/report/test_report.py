@@ -32,6 +32,7 @@ from hedgerow.release import Provenance, Release, column_summaries
 from hedgerow.report import Heading, draw_column, render_report, write_report
 from hedgerow.report.page import large_text
 from hedgerow.report.plots import shortened
+from tests.chromium import chromium
 from tests.release.made import TABLE, make_release
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -309,7 +310,8 @@ def test_a_mean_stands_above_its_interval(release: Release) -> None:
     assert age.mean is not None
     assert age.mean.low is not None
     assert age.mean.high is not None
-    assert f"{age.text(age.mean.value)}<small>{' to '.join(age.ends(age.mean))}" in render_report(release)
+    interval = " to ".join(f"<span>{end}</span>" for end in age.ends(age.mean))
+    assert f"{age.text(age.mean.value)}<small>{interval}</small>" in render_report(release)
 
 
 def test_the_guarantee_is_told_as_odds(release: Release) -> None:
@@ -385,3 +387,29 @@ def test_rare_values_are_drawn_on_a_scale_that_shows_them() -> None:
     release = MWEM(rounds=2).run(table, Workload.marginals(domain, 1), PureDP(1.0), noise=SeededNoise(0))
     assert "logarithmic above" in draw_column(release, "skewed")
     assert "logarithmic above" not in draw_column(release, "even")
+
+
+@pytest.mark.browser
+def test_long_times_and_names_fit_a_wide_page_and_a_phone(tmp_path: Path) -> None:
+    times = {"min": "2021-01-01T00:00:00", "max": "2023-12-31T23:59:59", "step": "1s", "bins": "month"}
+    named = {"arrived_at_the_emergency_department": times, "left": times, "age": {"min": 0, "max": 9}}
+    domain = domain_from_mapping({"attributes": named})
+    generator = np.random.default_rng(0)
+    table = Table(domain, [generator.integers(0, each.size, 500) for each in domain])
+    release = MWEM(rounds=1).run(table, Workload.marginals(domain, 2), PureDP(3.0), noise=SeededNoise(0))
+    page = tmp_path / "report.html"
+    page.write_text(render_report(release), encoding="utf-8")
+    with chromium() as browser:
+        for width in (1280, 400):
+            shown = browser.new_page(viewport={"width": width, "height": 900})
+            shown.goto(page.as_uri())
+            boxes = "[document.documentElement, ...document.querySelectorAll('.scroll')]"
+            assert set(shown.evaluate(f"{boxes}.map((each) => each.scrollWidth - each.clientWidth)")) == {0}
+            covering = """(texts) => {
+                const boxes = texts.map((each) => each.getBoundingClientRect());
+                return boxes.filter((a, i) => boxes.some((b, j) => j > i && a.left < b.right && b.left < a.right
+                    && a.top < b.bottom && b.top < a.bottom)).length;
+            }"""
+            texts = shown.locator(".matrix svg text")
+            assert texts.count() >= 4
+            assert texts.evaluate_all(covering) == 0

@@ -188,6 +188,10 @@ def fit_plot(ratios: Sequence[float]) -> str:
         return svg_of(axes, "distance of the model from each measurement in standard deviations of its noise")
 
 
+_FEWEST_AROUND = 12
+"""Columns from which there is room for a legend above the diagonal; with fewer it stands beside."""
+
+
 def pairs_plot(knowledge: Mapping[tuple[str, str], Knowledge], names: Sequence[str]) -> str:
     """A square for each pair of columns, filled by what is known about it, as SVG.
 
@@ -223,7 +227,8 @@ def pairs_plot(knowledge: Mapping[tuple[str, str], Knowledge], names: Sequence[s
         axes.tick_params(length=0)
         used = [kind for kind in Knowledge if kind in set(knowledge.values())]
         handles = [Patch(linewidth=0.8, label=str(kind), **styles[kind]) for kind in used]
-        axes.legend(handles=handles, loc="upper right", bbox_to_anchor=(1.0, 1.0), fontsize=9)
+        place: Literal["upper left", "upper right"] = "upper right" if len(shown) >= _FEWEST_AROUND else "upper left"
+        axes.legend(handles=handles, loc=place, bbox_to_anchor=(1.0, 1.0), fontsize=9)
         return svg_of(axes, f"what is known about each pair of {len(shown)} columns")
 
 

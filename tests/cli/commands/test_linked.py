@@ -80,6 +80,12 @@ def test_children_with_an_order_are_drawn_one_after_the_other(linked: Place) -> 
     assert "previous.previous.b" not in Release.load(linked / "p.release").domain.names
     result = synth(linked, "--order", "t", "--second-order", "auto", "--force", budget=("--epsilon", 900))
     assert "previous.previous.b" in Release.load(linked / "p.release").domain.names
+    own = ("--order", "t", "--second-order", "auto", "--children-workload", "marginals:1", "--force")
+    result = synth(linked, *own, budget=("--epsilon", 900))
+    assert "'auto' takes none beside a workload of the children" in result.output
+    assert "previous.previous.b" not in Release.load(linked / "p.release").domain.names
+    result = synth(linked, "--order", "t", "--second-order", "auto", "--force", budget=("--epsilon", 0.01))
+    assert "its tables would be mostly noise" in result.output
     result = synth(linked, "--order", "who", "--force")
     assert result.exit_code == 1
     assert "no column 'who' that is never missing" in result.stderr

@@ -350,7 +350,29 @@ def synth_linked(
         drawn = both.write_records(*places, more=[each.output for each in more])
     titles = ("parents", "children", *(each.name for each in more))
     numbers = dict(zip(titles, drawn, strict=True))
-    _tell(shown, both, numbers, files=files, promise=both.guarantee(budget), registered=registered)
+    second = [tables.second_order, *(each.second_order for each in more)]
+    orders = _orders(both.linked, list(zip(second, given, strict=True)))
+    _tell(shown, both, numbers, files=files, orders=orders, promise=both.guarantee(budget), registered=registered)
+
+
+def _orders(linked: Linked, asked: Sequence[tuple[str, str | None]]) -> list[str]:
+    """Which columns are given the two children before; and where 'auto' took none, why.
+
+    Args:
+        linked: The tables.
+        asked: Of each table of children, --second-order and the workload.
+    """
+    second = [runs[-1] for link in linked.links for runs in link.runs_of_three]
+    told = [f"{', '.join(second)}: given the two children before"] if second else []
+    for link, (words, workload) in zip(linked.links, asked, strict=True):
+        if words == "auto" and not link.runs_of_three:
+            why = "its tables would be mostly noise"
+            if workload is not None:
+                why = "'auto' takes none beside a workload of the children. Name them with --second-order"
+            if link.order is None:
+                why = "the children have no --order"
+            told.append(f"no column is given the two children before: {why}")
+    return told
 
 
 @dataclass
@@ -405,14 +427,15 @@ def _tell(
     drawn: dict[str, int],
     *,
     files: dict[str, Path],
+    orders: Sequence[str],
     promise: str,
     registered: Registered,
 ) -> None:
     paths = output.say_files(files)
     (parents, n_parents), *below = drawn.items()
     output.say(f"drawn    {n_parents:,} synthetic {parents} with {', '.join(f'{n:,} {name}' for name, n in below)}")
-    if second := [runs[-1] for link in both.linked.links for runs in link.runs_of_three]:
-        output.say(f"order    {', '.join(second)}: given the two children before")
+    for order in orders:
+        output.say(f"order    {order}")
     left = registered.tell()
     stamp = both.parents.provenance.stamp
     output.tell(promise)
