@@ -112,8 +112,30 @@ def read_ordered(raw: Raw, at_most: int, order: Sequence[int] | None = None) -> 
     """The records of children (their parent, how many it has, b two before, b before, the gap, t, b), counted."""
     homes, people = arrow(raw, order)
     t, b = np.divmod(people["b"].to_numpy(), 2)
-    _, table = read_linked(homes, pa.table({"k": people["k"], "t": t, "b": b}), ordered(at_most))
+    try:
+        _, table = read_linked(homes, pa.table({"k": people["k"], "t": t, "b": b}), ordered(at_most))
+    except ConfigError as error:  # the table that was made breaks the rules of its own domain
+        raise AssertionError from error
     return Counter(map(tuple, np.transpose(table.columns).tolist()))
+
+
+def the_root_tells_of_its_own_first_child(at_most: int) -> None:
+    """Lemma 15.4: what the root's table says of the first child that counts is a function of the root's own rows."""
+    for codes in multisets(6, 3):
+        raw: Raw = {"17": (0, (0, 3, 3, 5)), "x y": (1, ()), "é": (2, codes), "18": (1, (2, 4))}
+        homes, people = arrow(raw, None)
+        t, b = np.divmod(people["b"].to_numpy(), 2)
+        root, _ = read_linked(homes, pa.table({"k": people["k"], "t": t, "b": b}), ordered(at_most))
+        slow = Counter[tuple[int, ...]]()
+        for key, (home, own) in raw.items():
+            window = window_of(key_of(key), [divmod(code, 2) for code in own], at_most)
+            slow[(home, len(window), *(window[0] if window else (3, 2)))] += 1
+        assert Counter(map(tuple, np.transpose(root.columns).tolist())) == slow
+
+
+@pytest.mark.parametrize("at_most", [1, 2, 3])
+def test_the_root_tells_of_its_own_first_child(at_most: int) -> None:
+    the_root_tells_of_its_own_first_child(at_most)
 
 
 def slowly_ordered(raw: Raw, at_most: int) -> Counter[tuple[int, ...]]:
@@ -418,7 +440,42 @@ def _one_bound(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Linked, "bounds", property(lambda linked: (1, *(link.at_most for link in linked.links))))
 
 
+def _first_of_the_next(patch: pytest.MonkeyPatch) -> None:
+    """The root's table tells of the first child of the parent whose first child is the next one."""
+    tell = linked_module._tell_firsts
+
+    def of_another(root: Any, those: Any, link: Linked) -> None:
+        first = those.counted[those.before["gap"] == link.joined["gap"].size - 1]
+        parents = those.parents.copy()
+        parents[first] = np.roll(parents[first], 1)
+        tell(root, replace(those, parents=parents), link)
+
+    patch.setattr(linked_module, "_tell_firsts", of_another)
+
+
+def _last_in_place_of_first(patch: pytest.MonkeyPatch) -> None:
+    """The root's table tells of whichever child comes last in the file."""
+
+    def of_any(root: Any, those: Any, link: Linked) -> None:
+        for name, of_first in link.firsts.items():
+            codes = np.full(len(root.parents), link.joined[name].size, dtype=np.uint32)
+            codes[those.parents[those.counted]] = those.columns[name][those.counted]
+            root.columns[of_first] = codes
+
+    patch.setattr(linked_module, "_tell_firsts", of_any)
+
+
 MUTANTS = (
+    Mutant(
+        "the root tells of another one's first child",
+        _first_of_the_next,
+        lambda: the_root_tells_of_its_own_first_child(2),
+    ),
+    Mutant(
+        "the root tells of the last child in the file",
+        _last_in_place_of_first,
+        lambda: the_root_tells_of_its_own_first_child(2),
+    ),
     Mutant(
         "the child before is another parent's",
         lambda patch: patch.setattr(linked_module, "windows", _of_anybody),

@@ -268,7 +268,7 @@ def test_sessions_servers_and_linked_tables_refuse_known_totals() -> None:
         OnlinePMW().start(read_table(pa.table(people()), domain), PureDP(1.0), noise=SeededNoise(0))
     with pytest.raises(DomainError, match="answers of a session do not keep"):
         domain_of(domain_to_mapping(domain), {})
-    with pytest.raises(DomainError, match="two are linked"):
+    with pytest.raises(DomainError, match="several are linked"):
         Linked.of(domain, Domain([IntegerRange("grade", 1, 6)]), key="home", at_most=3)
 
 

@@ -36,7 +36,7 @@ from hedgerow.data.reading import (
 from hedgerow.data.reading.faults import RuleLog
 from hedgerow.data.reading.persons import Keys
 from hedgerow.data.table import Table
-from hedgerow.domain import Codes, Domain, Linked
+from hedgerow.domain import GAP, Codes, Domain, Linked
 from hedgerow.errors import ConfigError, KeyColumnError
 from hedgerow.queries import Persons
 
@@ -108,6 +108,8 @@ def read_linked(
     for link, rows in zip(links, below, strict=True):
         tables.append(_below(tables[link.above], rows, link, options))
     _hand_down(tables, links)
+    if (begun := linked.begun) is not None:
+        _tell_firsts(tables[0], tables[1 + links.index(begun)], begun)
     return tuple(
         Table(
             domain,
@@ -117,7 +119,7 @@ def read_linked(
             persons=Persons(linked.key, most),
         )
         for place, (those, domain, most) in enumerate(
-            zip(tables, (linked.counted, *(link.joined for link in links)), linked.bounds, strict=True)
+            zip(tables, (linked.opened, *(link.joined for link in links)), linked.bounds, strict=True)
         )
     )
 
@@ -173,6 +175,15 @@ def _hand_down(tables: Sequence[_Rows], links: Sequence[Linked]) -> None:
     for link, those in zip(links, tables[1:], strict=True):
         known = tables[link.above].columns
         those.columns.update({name: known[name][those.parents] for name in link.counted.names})
+
+
+def _tell_firsts(root: _Rows, those: _Rows, link: Linked) -> None:
+    """Tell the root the columns of the first child that counts."""
+    first = those.counted[those.before[GAP] == link.joined[GAP].size - 1]
+    for name, of_first in link.firsts.items():
+        codes = np.full(len(root.parents), link.joined[name].size, dtype=np.uint32)  # none, but for those who have one
+        codes[those.parents[first]] = those.columns[name][first]
+        root.columns[of_first] = codes
 
 
 def _counted(people: CodedRows, linked: Linked) -> tuple[NDArray[np.intp], Mapping[str, Ints]]:

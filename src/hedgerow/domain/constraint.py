@@ -123,6 +123,26 @@ class Constraint:
         classes = [of_code.take(kept[name]) if name in kept else of_code for name, of_code in pairs]
         return Constraint(self.text, self.scope, classes, self.allowed)
 
+    def renamed(self, names: Mapping[str, str]) -> Constraint:
+        """The constraint about other attributes, which have one more code, the last, that goes with everything.
+
+        Args:
+            names: The other attributes, by those that they stand for.
+
+        Example:
+            >>> rule = Constraint("a = 0 or b = 0", ("a", "b"), [[0, 1], [0, 1]], [[True, True], [True, False]])
+            >>> other = rule.renamed({"b": "c"})
+            >>> other.scope, [bool(other.holds(codes)) for codes in ([1, 1], [1, 2])]
+            (('a', 'c'), [False, True])
+        """
+        wider = [(0, int(name in names)) for name in self.scope]
+        allowed = np.pad(self.allowed, wider, constant_values=True)
+        classes = [
+            np.append(of_code, [size] * (name in names)).astype(np.int32)
+            for name, of_code, size in zip(self.scope, self.classes, self.allowed.shape, strict=True)
+        ]
+        return Constraint(self.text, [names.get(name, name) for name in self.scope], classes, allowed)
+
     @property
     def says(self) -> bool:
         """Whether it rules anything out."""

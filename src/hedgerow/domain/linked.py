@@ -8,9 +8,9 @@ is described beside all above it, and ends with the numbers of its own children.
 
 Where children have an *order*, a child is described beside the child before it too: the columns of that child stand
 before its own, as attributes whose names begin with ``previous.``, and so does the *gap*, how many steps of the order
-lie between the two. The first child of a parent has the value ``none`` in all of them. Columns of the *second order*
-are known of the child before that one too; their names begin with ``previous.previous.``. Tables below do not have
-these attributes.
+lie between the two. The first child of a parent has the value ``none`` in all of them; its columns stand in the root's
+table too, as attributes whose names begin with ``first.``. Columns of the *second order* are known of the child before
+that one too; their names begin with ``previous.previous.``. Tables below do not have these attributes.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from hedgerow.errors import DomainError
 GAP = "gap"
 """Name of the steps between a child and the one before it."""
 _PREVIOUS = "previous."
+_FIRST = "first."
+_KEY_REMEDY = "delete its entry in the domain file, or list it there under 'ignore'"
 _NONE = "none", "no child before"
 """Text of what the first child has; the second one where a column has the first among its values."""
 _EXACT_GAPS = 16
@@ -180,6 +182,39 @@ class Linked:
                 raise DomainError(message, remedy="state it in the domain of the last of these tables")
         return replace(links[0], more=tuple(links[1:]))
 
+    @cached_property
+    def opened(self) -> Domain:
+        """Domain of the root's table that is released: with the columns of the first child, where children are ordered.
+
+        They are those of the first table of the root's children with an order. All of them are none where there is no
+        child. So what is known of first children has the noise of one record (theory.md section 15.3).
+        """
+        begun = self.begun
+        if begun is None:
+            return self.counted
+        names = begun.firsts
+        firsts = [_with_none(begun.joined[name], first) for name, first in names.items()]
+        attributes, before = (*self.counted.attributes, *firsts), {*begun.before}
+        rules = [_none_without(each, self.counted[begun.number]) for each in firsts]
+        rules += [
+            rule.renamed(names)
+            for rule in begun.joined.constraints
+            if before.isdisjoint(rule.scope) and not names.keys().isdisjoint(rule.scope)
+        ]
+        constraints = [rule.ordered([attribute.name for attribute in attributes]) for rule in rules]
+        return replace(self.counted, attributes=attributes, constraints=(*self.counted.constraints, *constraints))
+
+    @property
+    def begun(self) -> Linked | None:
+        """The table whose first children the root's table tells of; None where none has an order."""
+        return next((link for link in self.links if link.above == 0 and link.order is not None), None)
+
+    @property
+    def firsts(self) -> dict[str, str]:
+        """Names of the columns of the first child in the root's table, by the children's."""
+        own = self.joined.names[self.n_known + len(self.before) :]
+        return {name: f"{_FIRST}{name}" for name in own}
+
     @property
     def links(self) -> tuple[Linked, ...]:
         """All tables of children, in their order: each after that of its parents."""
@@ -312,7 +347,7 @@ def _check_tree(root: Domain, tables: Sequence[Children]) -> None:
             message = f"the parents of table {place} are in table {each.above}, which does not come before it"
             raise DomainError(message, remedy="put tables after that of their parents; the root is table 0")
         if each.key in taken:
-            raise DomainError(f"the key {each.key!r} is declared as a column that is released", remedy="leave it out")
+            raise DomainError(f"the key {each.key!r} is declared as a column that is released", remedy=_KEY_REMEDY)
         if keys.setdefault(each.above, each.key) != each.key:
             message = f"children name the records of table {each.above} by {keys[each.above]!r} and by {each.key!r}"
             raise DomainError(message, remedy="link them by one column")
@@ -383,6 +418,14 @@ def _with_none(attribute: Attribute, name: str) -> Attribute:
     if isinstance(attribute, Categorical):
         return Categorical(name, attribute.values, spelling=attribute.spelling, missing=missing, other=other)
     return replace(attribute, name=name, missing=missing, other=other)
+
+
+def _none_without(attribute: Attribute, number: Attribute) -> Constraint:
+    """The rule that a column of the first child is none where there is no child, and only there."""
+    classes = [np.arange(attribute.size) == attribute.size - 1, np.arange(number.size) == 0]
+    text = f"{attribute.name} is {attribute.label(attribute.size - 1)} where {number.name} is 0, and only there"
+    places = [each.astype(np.int32) for each in classes]
+    return Constraint(text, (attribute.name, number.name), places, np.eye(2, dtype=np.bool_))
 
 
 def _first_of_all(before: Sequence[Attribute]) -> Iterator[Constraint]:

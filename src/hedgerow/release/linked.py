@@ -34,7 +34,7 @@ from hedgerow.privacy import Budget, Subsampled, together
 from hedgerow.queries import Persons
 from hedgerow.release.records import Records
 from hedgerow.release.release import Method, Release
-from hedgerow.release.sequences import in_order
+from hedgerow.release.sequences import FirstChildren, in_order
 from hedgerow.system import Seed, generator
 
 _MOVED_ROWS = 1 << 17
@@ -87,7 +87,8 @@ class LinkedRelease:
             ReleaseError: A release is over another domain.
         """
         releases = (parents, children, *more)
-        if [each.domain for each in releases] != [linked.counted, *(link.joined for link in linked.links)]:
+        below = [each.domain for each in releases[1:]]
+        if parents.domain not in (linked.opened, linked.counted) or below != [link.joined for link in linked.links]:
             raise ReleaseError("the releases are not of the linked tables", remedy=_TOGETHER)
         one, *others = (release.budget.neighbours.unfiltered for release in releases)
         for other in others:
@@ -120,7 +121,8 @@ class LinkedRelease:
         if len(said) != len(below):
             message = f"{len(said) + 1} tables are linked, and there are {len(below) + 1} releases"
             raise ReleaseError(message, remedy=_TOGETHER)
-        known, links = [parents.domain], list[Linked]()
+        known = [[name for name in parents.domain.names if name in children.domain]]  # all but those of first children
+        links = list[Linked]()
         try:
             for place, (each, release) in enumerate(zip(said, below, strict=True), 1):
                 numbers = tuple(str(other["number"]) for other in said if other.get("above", 0) == place)
@@ -128,7 +130,7 @@ class LinkedRelease:
                 n_known, order = len(known[above]), order and str(order)
                 key, number = str(each["key"]), str(each["number"])
                 links.append(Linked(release.domain, key, number, n_known, order, numbers=numbers, above=above))
-                known.append(links[-1].known)
+                known.append([*links[-1].known.names])
         except (DomainError, ValueError) as error:
             raise ReleaseError("the releases are not of the linked tables", remedy=_TOGETHER) from error
         return cls.of(parents, children, replace(links[0], more=tuple(links[1:])), more)
@@ -177,23 +179,32 @@ class LinkedRelease:
         drawing = generator(seed)
         drawn = [(self.parents.sample(n, drawing, method), np.empty(0, dtype=np.int64))]
         for place, link in enumerate(self.linked.links, 1):
-            drawn.append(self._children(place, drawn[link.above][0].over(link.counted), drawing, method))
+            drawn.append(self._children(place, drawn[link.above][0], drawing, method))
         return tuple(self._named(place, drawn) for place in range(len(drawn)))
 
     def _children(
-        self, place: int, homes: Records, drawing: np.random.Generator, method: Method
+        self, place: int, above: Records, drawing: np.random.Generator, method: Method
     ) -> tuple[Records, Ints]:
         """Draw the records of a table below the root, given their parents; also the places of these."""
         link, release = self.linked.links[place - 1], self.releases[place]
+        homes = above.over(link.counted)
         rows = np.repeat(np.arange(len(homes)), homes.codes[:, link.counted.index(link.number)])
         if link.order is not None:
-            return in_order(release, link, homes, drawing, method), rows
+            told = link == self.linked.begun and self._tells_firsts
+            firsts = FirstChildren(self.parents, link, above, drawing, method) if told else None
+            return in_order(release, link, homes, drawing, method, firsts=firsts), rows
         people = release.sample(1, drawing, method, homes.take(rows))
         if method == "systematic" and len(people) and (moves := self._moves[place - 1]) is not None:
             codes: Codes = people.codes.astype(code_type(link.joined))
             blocks = np.array_split(codes, -(-len(people) // _MOVED_ROWS))
             people = people.with_codes(np.concatenate(list(moves.together(iter(blocks), drawing, link.counted.names))))
         return people, rows
+
+    @property
+    def _tells_firsts(self) -> bool:
+        """Whether the root's release tells of first children: earlier versions and other queries do not."""
+        asked, opened = {name for scope in self.parents.workload.scopes for name in scope}, self.linked.opened
+        return self.parents.domain == opened and {*opened.names[self.linked.n_known :]} <= asked
 
     def _named(self, place: int, drawn: Sequence[tuple[Records, Ints]]) -> Records:
         """The columns of a table, behind the key of its parents' where it has any, and its own where others name it."""

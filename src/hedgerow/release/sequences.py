@@ -1,8 +1,9 @@
 """Children of one parent that are drawn one after the other, each given its parent and the child before it.
 
-All first children are drawn together, then all second ones given these, and so on. Of each child the gap to the one
-before is drawn first; where it stands in the order follows; the rest is drawn given all of that. A sequence that runs
-beyond the last value of the order is drawn anew as a whole: so sequences have the law of those that fit.
+All first children are drawn together, or told by the release of their parents; then all second ones given these, and so
+on. Of each child the gap to the one before is drawn first; where it stands in the order follows; the rest is drawn
+given all of that. A sequence that runs beyond the last value of the order is drawn anew as a whole: so sequences have
+the law of those that fit.
 """
 
 from __future__ import annotations
@@ -22,8 +23,53 @@ _TRIES = 16
 """Times that a sequence is drawn, at most; the last one's gaps end where the order does."""
 
 
+class FirstChildren:
+    """The first children of parents whose release tells of them (theory.md section 15.3)."""
+
+    def __init__(
+        self, parents: Release, linked: Linked, homes: Records, drawing: np.random.Generator, method: Method
+    ) -> None:
+        """Take the parents.
+
+        Args:
+            parents: Release of the root, with the columns of the first child.
+            linked: The table of children.
+            homes: Records of the root.
+            drawing: Randomness of the drawing.
+            method: See ``Release.sample``.
+        """
+        self._parents, self._linked, self._homes, self._drawing, self._method = parents, linked, homes, drawing, method
+
+    def codes(self, rows: Ints, *, again: bool) -> Ints:
+        """The first children of some parents, beside these.
+
+        Args:
+            rows: Places of the parents, each of whom has a child.
+            again: Whether their places in the order are drawn anew, given all else that is known of the parents.
+
+        Returns:
+            Codes, shape ``(n, attributes of both)``.
+        """
+        linked, told = self._linked, self._homes.take(rows)
+        domain = told.domain
+        if again:
+            place = domain.index(linked.firsts[str(linked.order)])
+            others = domain.project(name for name in domain.names if name != domain.names[place])
+            told = self._parents.sample(1, self._drawing, self._method, told.over(others))
+        known = told.codes.astype(np.int64)
+        none = np.array([linked.joined[name].size - 1 for name in linked.before], dtype=np.int64)
+        own = [domain.index(name) for name in linked.firsts.values()]
+        return np.hstack([known[:, : linked.n_known], np.broadcast_to(none, (len(rows), len(none))), known[:, own]])
+
+
 def in_order(
-    children: Release, linked: Linked, homes: Records, drawing: np.random.Generator, method: Method
+    children: Release,
+    linked: Linked,
+    homes: Records,
+    drawing: np.random.Generator,
+    method: Method,
+    *,
+    firsts: FirstChildren | None = None,
 ) -> Records:
     """Draw the children of some parents.
 
@@ -33,6 +79,7 @@ def in_order(
         homes: The parents with the number of their children.
         drawing: Randomness of the drawing.
         method: See ``Release.sample``.
+        firsts: The first children, where the parents' release tells of them; else these are drawn too.
 
     Returns:
         All children, those of each parent together and in their order.
@@ -45,11 +92,15 @@ def in_order(
     for attempt in range(_TRIES):
         last = attempt == _TRIES - 1
         kept = np.ones(len(waiting), dtype=np.bool_)
+        begun = None if firsts is None or not len(waiting) else firsts.codes(waiting, again=attempt > 0)
         before = np.zeros((len(waiting), len(linked.joined)), dtype=np.int64)
         for place in range(int(numbers[waiting].max(initial=0))):
             going = np.flatnonzero(kept & (numbers[waiting] > place))
             if len(going):
-                drawn, fits = sequence.next(homes.codes[waiting[going]], before[going], first=not place, last=last)
+                if begun is not None and not place:
+                    drawn, fits = begun, np.ones(len(going), dtype=np.bool_)
+                else:
+                    drawn, fits = sequence.next(homes.codes[waiting[going]], before[going], first=not place, last=last)
                 before[going] = drawn
                 codes[(ends - numbers)[waiting[going]] + place] = drawn
                 kept[going] = fits | last

@@ -26,6 +26,9 @@ from hedgerow.release import LinkedRelease, Release
 PARENTS_SHARE = 0.3
 """Share of the budget for the parents' table: their noise is smaller, and children need the rest, in equal parts."""
 
+PARENTS_WEIGHT = 8.0
+"""Weight of an error in a pair of the parents' own columns, relative to one with a column of the first child."""
+
 SMALL_NOISE = 0.1
 """Expected noise in a table of three children in a row up to which it is measured unasked, as a share of children."""
 
@@ -107,7 +110,8 @@ def in_turn(
         workloads: See ``release_linked``.
         budgets: Budget of each table; see ``budgets_of``.
     """
-    links, made = [*linked.links], [run(tables[0], workloads[0] or all_pairs(linked), budgets[0])]
+    pairs = workloads[0] or all_pairs(linked)
+    links, made = [*linked.links], [run(tables[0].over(pairs.domain), pairs, budgets[0])]
     for place, (link, table, budget) in enumerate(zip(linked.links, tables[1:], budgets[1:], strict=True), 1):
         links[place - 1], source = settled(link, table, made[link.above], budget)
         made.append(run(source, workloads[place] or pairs_of_children(links[place - 1]), budget))
@@ -180,8 +184,20 @@ def budgets_of(linked: Linked, budget: Budget, share: float | Sequence[float] = 
 
 
 def all_pairs(linked: Linked) -> Workload:
-    """All pairs of columns of a parent, the number of children among them."""
-    return Workload.marginals(linked.counted, min(2, len(linked.counted)))
+    """All pairs of columns of a parent, the numbers of children among them.
+
+    Pairs with a column of the first child weigh less: what parents have is in the tables of all children too.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> homes, people = Domain([IntegerRange("a", 0, 1)]), Domain([IntegerRange("b", 0, 1)])
+        >>> all_pairs(Linked.of(homes, people, key="k", at_most=3, order="b")).spec
+        'marginals:a*children @ 8.0; marginals:a*first.b,children*first.b'
+    """
+    domain, counted = linked.opened, {*linked.counted.names}
+    pairs = Workload.marginals(domain, cliques=[*combinations(linked.counted.names, min(2, len(counted)))])
+    others = [pair for pair in combinations(domain.names, 2) if not {*pair} <= counted]
+    return pairs.weighted(PARENTS_WEIGHT) + Workload.marginals(domain, cliques=others) if others else pairs
 
 
 def pairs_of_children(linked: Linked) -> Workload:

@@ -94,7 +94,8 @@ class _Tables(Options, panel="Table"):
         number: Name for the number of children in questions.
         order: Column of the children, of numbers, dates or listed values (as they are listed), by which those of one
             parent are ordered. The columns of the child before are then known of each child (as 'previous.NAME', and
-            the steps between as 'gap'), and synthetic children are drawn one after the other.
+            the steps between as 'gap'), those of the first child of its parent (as 'first.NAME'), and synthetic
+            children are drawn one after the other.
         second_order: Columns that may depend on the two children before (as 'previous.previous.NAME' too), separated by
             commas. 'auto' takes those whose tables have little noise, unless --children-workload is given.
         violations: Records that break a rule of the domain (a constraint, or the table of a derived column): refuse the
@@ -272,7 +273,7 @@ class _Workloads(Options, panel="Algorithm"):
         from hedgerow.queries import Workload
 
         specs = (self.workload, self.children_workload, *(each.workload for each in more))
-        domains = (linked.counted, *(link.joined for link in linked.links))
+        domains = (linked.opened, *(link.joined for link in linked.links))
         return [
             None if spec is None else Workload.parse(spec, domain) for spec, domain in zip(specs, domains, strict=True)
         ]
