@@ -79,6 +79,7 @@ def test_texts_and_numbers_are_read(column: pa.Array[Any]) -> None:
     ("cell", "words"),
     [
         ("-0.5", "negative"),
+        ("-0.0001", "negative"),
         ("x", "not a number"),
         ("", "an empty cell"),
         (None, "an empty cell"),

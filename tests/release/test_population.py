@@ -153,6 +153,7 @@ def test_means_and_groups_are_calibrated_too() -> None:
     ages = np.bincount(survey()[0]["race"], weights=weights * survey()[0]["age"]) / np.bincount(
         survey()[0]["race"], weights=weights
     )
+    assert groups.covers.startswith("the weights calibrated to the known population, with 95% confidence")
     for row, age in zip(groups.cells, ages, strict=True):
         assert row[1].low is not None
         assert row[1].low - 3.0 < age < row[1].high + 3.0

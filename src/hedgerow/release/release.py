@@ -204,6 +204,13 @@ class Release:
         return raked_to(self.model, self.domain)
 
     @property
+    def covered(self) -> str:
+        """What intervals of numbers are about, in words."""
+        if self.domain.population:
+            return "the weights calibrated to the known population"
+        return "the number of the private table as it was counted"
+
+    @property
     def stands_for(self) -> float:
         """The number of records, or of the population that they stand for, where it is known the true one."""
         return float(self.domain.of_population.known_total or self.total)
@@ -626,9 +633,7 @@ class Release:
         low, high, source = agreed(pieces, risk)
         low, high = min(low, high), max(low, high)
         value = min(pieces, key=lambda piece: piece.variance).corrected(value)
-        covers = (
-            f"the weights calibrated to the known population, with {100 * confidence:.6g}% confidence, from {source}"
-        )
+        covers = f"{self.covered}, with {100 * confidence:.6g}% confidence, from {source}"
         return Answer(min(max(value, low), high), low, high, covers)
 
     def _calibrated(self, queries: Sequence[LinearQuery]) -> list[Calibrated | None]:

@@ -248,7 +248,8 @@ def _covers(selection: Selection, cells: tuple[tuple[Estimate, ...], ...], held:
     attributes = [
         domain[name] for name in dict.fromkeys(filter(None, (n for c in selection.columns for n in (c.name, c.other))))
     ]
-    said = [f"the number of the private table as it was counted, with {held}"]
+    counted = "the number of the private table as it was counted" if release is None else release.covered
+    said = [f"{counted}, with {held}"]
     if outside := [each.name for each in attributes if each.other_code is not None]:
         said.append(f"values of {', '.join(outside)} beyond the bounds are left out")
     loose = {
