@@ -161,11 +161,20 @@ def test_dcat_has_what_its_profile_makes_mandatory(tmp_path: Path) -> None:
     assert release.guarantee() in told["dct:description"]
     assert told["dcat:contactPoint"]["vcard:hasEmail"] == {"@id": "mailto:dp@a.org"}
     assert told["dcat:distribution"]["dcat:accessURL"] == {"@id": "https://a.org"}
+    file = told["dcat:distribution"]
+    assert (
+        file["spdx:checksum"]["spdx:checksumValue"]["@type"] == "xsd:hexBinary"
+    )  # types that DCAT-AP's shapes ask for
+    types = {"dcat:landingPage": "foaf:Document", "dct:license": "dct:LicenseDocument", "dct:publisher": "foaf:Agent"}
+    assert {key: told[key]["@type"] for key in types} == types
+    assert file["dcat:mediaType"]["@type"] == "dct:MediaType"
+    assert file["dct:license"] == told["dct:license"]
     named = [
         key for key in json.dumps(told).split('"') if key.count(":") == 1 and key.split(":")[0] in told["@context"]
     ]
     assert {key.split(":")[0] for key in named} <= set(told["@context"])
-    without = json.loads(metadata(release, "dcat", Description("a", contact="Street 1")))
+    without = json.loads(metadata(release, "dcat", Description("a", contact="Street 1", license="Open")))
+    assert without["dct:license"] == {"@type": "dct:LicenseDocument", "rdfs:label": "Open"}
     assert without["dcat:contactPoint"] == {"@type": "vcard:Kind", "vcard:fn": "Street 1", "vcard:note": "Street 1"}
 
 

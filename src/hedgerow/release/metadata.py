@@ -401,28 +401,32 @@ def _dcat(release: Release, description: Description) -> str:
         note = {} if mail else {"vcard:note": description.contact}
         told["dcat:contactPoint"] = {"@type": "vcard:Kind", **named, **mail, **note}
     if description.url:
-        told["dcat:landingPage"] = {"@id": description.url}
-    if description.license:
-        told["dct:license"] = _link(description.license)
+        told["dcat:landingPage"] = {"@type": "foaf:Document", "@id": description.url}
+    license = {"@type": "dct:LicenseDocument", **_named(description.license)} if description.license else {}
+    if license:
+        told["dct:license"] = license
     if description.published is not None:
         told["dct:issued"] = {"@value": description.published.isoformat(), "@type": "xsd:date"}
     file = _File.of(description)
     if file is not None:
-        checksum = {"spdx:algorithm": {"@id": "spdx:checksumAlgorithm_sha256"}, "spdx:checksumValue": file.sha256}
+        sha256 = {"@value": file.sha256, "@type": "xsd:hexBinary"}
+        checksum = {"spdx:algorithm": {"@id": "spdx:checksumAlgorithm_sha256"}, "spdx:checksumValue": sha256}
         media = f"https://www.iana.org/assignments/media-types/{_MEDIA}"
         told["dcat:distribution"] = {
             "@type": "dcat:Distribution",
             "dct:title": file.name,
-            "dcat:mediaType": {"@id": media},
+            "dcat:mediaType": {"@type": "dct:MediaType", "@id": media},
             "dcat:byteSize": {"@value": str(file.size), "@type": "xsd:nonNegativeInteger"},
             "spdx:checksum": {"@type": "spdx:Checksum", **checksum},
+            **({"dct:license": license} if license else {}),
             **({"dcat:accessURL": {"@id": description.url}} if description.url else {}),
         }
     return _json(told)
 
 
-def _link(text: str) -> Any:
-    return {"@id": text} if re.match(r"[a-z][a-z0-9+.-]*:", text) else text
+def _named(text: str) -> dict[str, str]:
+    """A thing by its address, or by its name."""
+    return {"@id" if re.match(r"[a-z][a-z0-9+.-]*:", text) else "rdfs:label": text}
 
 
 def _json(told: Mapping[str, Any]) -> str:
