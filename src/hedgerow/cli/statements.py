@@ -121,9 +121,20 @@ def write_selected(path: Path, found: Selected) -> None:
         writer.writerows(["" if cell is None else cell for cell in row] for row in found.rows)
 
 
+_ROUNDING = 1e-9
+"""Numbers below this share of their interval's ends are what rounding leaves of 0."""
+
+
 def _shown(cell: Estimate) -> tuple[str, str, str]:
-    """A number with its interval, which is rounded outward, with as many digits as that leaves meaningful."""
+    """A number with its interval, which is rounded outward, with as many digits as that leaves meaningful.
+
+    Example:
+        >>> from hedgerow.release import Estimate
+        >>> _shown(Estimate(6.1e-13, 0.0, 42.6)), _shown(Estimate(12.3456, 11.999, 13.0))
+        (('0', '0', '42.6'), ('12.35', '11.99', '13'))
+    """
     ends = (cell.value, cell.low, cell.high)
     known = [abs(end) for end in ends if end is not None]
     form = ",.0f" if max(known) >= 1000 or all(end == round(end) for end in known) else ",.4g"
-    return format(cell.value, form), *outward(cell.low, cell.high, form == ",.0f")
+    value = cell.value if abs(cell.value) > _ROUNDING * max(known) else 0.0
+    return format(value, form), *outward(cell.low, cell.high, form == ",.0f")
