@@ -644,7 +644,7 @@ MUTANTS = [
     ),
     Mutant(
         "nobody looks at what a function needs",
-        lambda patch: _anything(patch, "replicates._needed", lambda statistic, table, weights, raw: []),
+        lambda patch: _anything(patch, "replicates._needed", lambda statistic, table, raw: []),
         what_a_function_needs_is_seen_by_leaving_columns_out,
     ),
     Mutant(

@@ -46,6 +46,7 @@ from .feasible import Together as Together
 from .file import load_release as load_release, save_release as save_release
 from .group_numbers import CountAnswerer as CountAnswerer
 from .linked import LinkedRelease as LinkedRelease
+from .linked_replicates import LinkedReplicates as LinkedReplicates
 from .lost_weight import LostShare as LostShare, WeightEffect as WeightEffect
 from .metadata import (
     Description as Description,

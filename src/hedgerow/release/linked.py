@@ -176,29 +176,51 @@ class LinkedRelease:
         Raises:
             ConfigError: ``n`` is negative, or the method is unknown.
         """
-        drawing = generator(seed)
-        drawn = [(self.parents.sample(n, drawing, method), np.empty(0, dtype=np.int64))]
-        for place, link in enumerate(self.linked.links, 1):
-            drawn.append(self._children(place, drawn[link.above][0], drawing, method))
-        return tuple(self._named(place, drawn) for place in range(len(drawn)))
+        return self.keyed(self.drawn(n, seed, method))
 
-    def _children(
-        self, place: int, above: Records, drawing: np.random.Generator, method: Method
-    ) -> tuple[Records, Ints]:
-        """Draw the records of a table below the root, given their parents; also the places of these."""
+    def drawn(self, n: int | None = None, seed: Seed = None, method: Method = "systematic") -> tuple[Records, ...]:
+        """The records of ``sample`` over the domains of the releases, without keys, in the same order.
+
+        Args:
+            n: See ``sample``.
+            seed: See ``sample``.
+            method: See ``sample``.
+        """
+        drawing = generator(seed)
+        drawn = [self.parents.sample(n, drawing, method)]
+        for place, link in enumerate(self.linked.links, 1):
+            drawn.append(self._children(place, drawn[link.above], drawing, method))
+        return tuple(drawn)
+
+    def keyed(self, drawn: Sequence[Records]) -> tuple[Records, ...]:
+        """Records as ``drawn`` gives them, as tables with their keys.
+
+        Args:
+            drawn: The records of each table.
+        """
+        rows = [self._rows(link, drawn[link.above].over(link.counted)) for link in self.linked.links]
+        placed = [*zip(drawn, (np.empty(0, dtype=np.int64), *rows), strict=True)]
+        return tuple(self._named(place, placed) for place in range(len(drawn)))
+
+    @staticmethod
+    def _rows(link: Linked, homes: Records) -> Ints:
+        """The place of the parent of each child."""
+        return np.repeat(np.arange(len(homes)), homes.codes[:, link.counted.index(link.number)])
+
+    def _children(self, place: int, above: Records, drawing: np.random.Generator, method: Method) -> Records:
+        """Draw the records of a table below the root, given their parents."""
         link, release = self.linked.links[place - 1], self.releases[place]
         homes = above.over(link.counted)
-        rows = np.repeat(np.arange(len(homes)), homes.codes[:, link.counted.index(link.number)])
         if link.order is not None:
             told = link == self.linked.begun and self._tells_firsts
             firsts = FirstChildren(self.parents, link, above, drawing, method) if told else None
-            return in_order(release, link, homes, drawing, method, firsts=firsts), rows
-        people = release.sample(1, drawing, method, homes.take(rows))
+            return in_order(release, link, homes, drawing, method, firsts=firsts)
+        people = release.sample(1, drawing, method, homes.take(self._rows(link, homes)))
         if method == "systematic" and len(people) and (moves := self._moves[place - 1]) is not None:
             codes: Codes = people.codes.astype(code_type(link.joined))
             blocks = np.array_split(codes, -(-len(people) // _MOVED_ROWS))
             people = people.with_codes(np.concatenate(list(moves.together(iter(blocks), drawing, link.counted.names))))
-        return people, rows
+        return people
 
     @property
     def _tells_firsts(self) -> bool:

@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Binned, Clique, ends_of, telling
+from hedgerow.domain import Binned, Clique, Domain, ends_of, telling
 from hedgerow.domain.measures import written
 from hedgerow.engines import is_duckdb
 from hedgerow.errors import ConfigError
@@ -252,24 +252,45 @@ class Replicates:
     @property
     def names(self) -> list[str]:
         """Names of the columns of weights: ``weight``, ``repweight_1`` and so on; with a prefix where one is taken."""
+        return self.names_beside(self.release.domain)
+
+    def names_beside(self, domain: Domain) -> list[str]:
+        """Names of the columns of weights beside those of a domain."""
         names = ["weight", *(f"repweight_{number}" for number in range(1, self.number + 1))]
-        taken = {column.name for column in written(self.release.domain)}
+        taken = {column.name for column in written(domain)}
         return names if taken.isdisjoint(names) else [f"hedgerow_{name}" for name in names]
 
     @cached_property
     def weighted(self) -> Records:
         """The records with the columns of weights; of replicate files the one of the records themselves."""
+        return self.beside(self.records)
+
+    def beside(self, records: Records) -> Records:
+        """Records with the columns of weights.
+
+        Args:
+            records: The records, or some of their columns behind others.
+        """
         columns = [self.weight, *([] if self.weights is None else self.weights.T)]
-        return self.records.with_columns(dict(zip(self.names, columns, strict=False)))
+        return records.with_columns(dict(zip(self.names_beside(records.domain), columns, strict=False)))
 
     def files(self) -> Iterator[tuple[Records, Floats]]:
         """Records of each replicate, as many as of the release, and their weights."""
         for number, run in enumerate(self.runs):
             drawn = replace(run, model=run.held).sample(len(self.records), numbered(self.seed, number))
-            weights = self._calibrated.of_replicate(drawn.codes, None, run)
-            rng = numbered(self.seed, self.number + number)
-            weights = _Inside.of(drawn).moved(weights, self.release, self.target, rng)
-            yield drawn, np.round(self._calibrated.of_population(drawn.codes, weights), _DIGITS)
+            yield drawn, self.weights_of(drawn, number)
+
+    def weights_of(self, drawn: Records, number: int) -> Floats:
+        """What records of a replicate's own weigh, shape ``(len(drawn),)``.
+
+        Args:
+            drawn: Records of its hypothesis.
+            number: The number of the replicate, from 0.
+        """
+        weights = self._calibrated.of_replicate(drawn.codes, None, self.runs[number])
+        rng = numbered(self.seed, self.number + number)
+        weights = _Inside.of(drawn).moved(weights, self.release, self.target, rng)
+        return np.round(self._calibrated.of_population(drawn.codes, weights), _DIGITS)
 
     def estimate(
         self,
@@ -302,27 +323,36 @@ class Replicates:
             DomainError: There is no such column.
         """
         scopes = list(columns.tables) if isinstance(columns, Traced) else None if columns is None else _scopes(columns)
-        table = self._read(self.records, scopes)
+        table = self.read(self.records, scopes)
         raw = np.asarray(statistic(table, self.weight), dtype=np.float64)
         weighed: Iterable[tuple[pa.Table, Floats]]
         if self.weights is not None:
             weighed = ((table, weights) for weights in self.weights.T)
         else:
-            weighed = ((self._read(records, scopes), weights) for records, weights in self.files())
+            weighed = ((self.read(records, scopes), weights) for records, weights in self.files())
         each = [np.asarray(statistic(*pair)) for pair in weighed]
         found = ReplicateEstimate.of(raw, each, confidence, corrected=corrected)
         if scopes == []:
             return replace(found, notes=("Whether what it needs was measured is not checked: no columns are named.",))
+        of_weight = partial(_weighed, statistic, self.weight)
         if scopes is None:
-            needed = _needed(statistic, table, self.weight, raw)
-            scopes = [tuple(chain.from_iterable(map(self._variables, needed)))]
+            return self.checked(found, of_weight, table)
         needs = columns if isinstance(columns, Traced) else self.traced(scopes, together=len(scopes) > 1)
-        if apart := self._without_clusters(scopes):
-            names = " x ".join(apart)
-            note = f"No interval: how {names} differs by {self.clusters} was not measured, which decides its sampling "
-            family = "*".join((*apart, str(self.clusters)))
-            return found.without(True, f"{note}error: 'marginals:{family}' in the workload would measure it.")
-        return self._checked(replace(found, traced=needs), lambda changed: statistic(changed, self.weight), table)
+        return self._checked(replace(found, traced=needs), of_weight, table)
+
+    def checked(
+        self, found: ReplicateEstimate, statistic: Callable[[pa.Table], ArrayLike], table: pa.Table
+    ) -> ReplicateEstimate:
+        """Estimates without the intervals that nothing measured stands behind; which columns they need is seen.
+
+        Args:
+            found: The estimates.
+            statistic: What is estimated, of the records.
+            table: The records.
+        """
+        needed = _needed(statistic, table, found.raw)
+        needs = self.traced([tuple(chain.from_iterable(map(self._variables, needed)))])
+        return self._checked(replace(found, traced=needs), statistic, table)
 
     def _without_clusters(self, scopes: Iterable[Clique]) -> Clique:
         """A table that was not measured by the clusters which are drawn again; none where there is no such."""
@@ -343,7 +373,7 @@ class Replicates:
         """
         return traced(self.release, scopes, weighed=() if together else self._calibrated.weighed)
 
-    def _read(self, records: Records, scopes: list[Clique] | None) -> pa.Table:
+    def read(self, records: Records, scopes: list[Clique] | None = None) -> pa.Table:
         """The columns of records that some variables tell; of none, and of all, every one."""
         table, domain = records.to_arrow(), self.release.domain
         if not scopes:
@@ -360,6 +390,11 @@ class Replicates:
         self, found: ReplicateEstimate, statistic: Callable[[pa.Table], ArrayLike], table: pa.Table
     ) -> ReplicateEstimate:
         """The estimates without the intervals that nothing measured stands behind."""
+        if apart := self._without_clusters(() if found.traced is None else found.traced.tables):
+            names = " x ".join(apart)
+            note = f"No interval: how {names} differs by {self.clusters} was not measured, which decides its sampling "
+            family = "*".join((*apart, str(self.clusters)))
+            return found.without(True, f"{note}error: 'marginals:{family}' in the workload would measure it.")
         release, domain, needs = self.release, self.release.domain, found.traced
         none = "No interval" if found.raw.size == 1 else "No intervals"
         if needs is None or not needs.suffices:
@@ -692,13 +727,17 @@ def _scopes(columns: Sequence[str | Sequence[str]]) -> list[Clique]:
     return [(each,) if isinstance(each, str) else tuple(each) for each in columns]
 
 
-def _needed(statistic: Statistic, table: pa.Table, weights: Floats, raw: Floats) -> list[str]:
+def _weighed(statistic: Statistic, weights: Floats, table: pa.Table) -> ArrayLike:
+    return statistic(table, weights)
+
+
+def _needed(statistic: Callable[[pa.Table], ArrayLike], table: pa.Table, raw: Floats) -> list[str]:
     """The columns that a statistic is not the same without: halves are left out, then halves of what is needed."""
 
     def is_same(kept: Collection[str]) -> bool:
         part = table.select([name for name in table.column_names if name in kept])
         try:
-            found = np.asarray(statistic(part, weights), dtype=np.float64)
+            found = np.asarray(statistic(part), dtype=np.float64)
         except Exception:  # noqa: BLE001 - what a statistic raises without a column is its own
             return False
         return np.array_equal(found, raw, equal_nan=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -81,6 +81,18 @@ class Traced:
                 "empty: release columns in fewer 'bins', or spend more on these tables"
             )
         return ""
+
+    def beside(self, other: Traced | None) -> Traced:
+        """What is needed of this release and of another one together.
+
+        Args:
+            other: What is needed of the other; None for nothing.
+        """
+        if other is None:
+            return self
+        named = ("tables", "missing", "thin", "unfitted", "part")
+        both = {name: tuple(dict.fromkeys((*getattr(other, name), *getattr(self, name)))) for name in named}
+        return replace(self, price="; ".join(filter(None, (other.price, self.price))), **both)
 
     def to_dict(self) -> dict[str, list[list[str]]]:
         """The tables that are not known well enough, for JSON."""

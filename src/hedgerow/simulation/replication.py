@@ -9,9 +9,11 @@ the truth. Selections are those of the release, unless the whole mechanism runs 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
+from typing import overload
 
 from hedgerow.algorithms.registry import made_by
 from hedgerow.algorithms.shared import Algorithm, moments_of
@@ -19,7 +21,16 @@ from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.models import Model
 from hedgerow.queries import Measurement, answered
-from hedgerow.release import Release, Replicates, StoredModel, Target, model_to_dict
+from hedgerow.release import (
+    LinkedRelease,
+    LinkedReplicates,
+    Records,
+    Release,
+    Replicates,
+    StoredModel,
+    Target,
+    model_to_dict,
+)
 from hedgerow.simulation.design import Design
 from hedgerow.simulation.errors import (
     StepCallback,
@@ -36,6 +47,7 @@ REPLICATES = 40
 """Replicates unless another number is asked for: an error is then known within a ninth."""
 
 
+@overload
 def replicate(
     release: Release,
     number: int = REPLICATES,
@@ -47,21 +59,50 @@ def replicate(
     rerun: bool = False,
     design: Design | None = None,
     progress: StepCallback | None = None,
-) -> Replicates:
+) -> Replicates: ...
+
+
+@overload
+def replicate(
+    release: LinkedRelease,
+    number: int = REPLICATES,
+    *,
+    target: Target = "population",
+    files: bool | None = None,
+    n: int | None = None,
+    seed: Seed = None,
+    rerun: bool = False,
+    design: Design | None = None,
+    progress: StepCallback | None = None,
+) -> LinkedReplicates: ...
+
+
+def replicate(
+    release: Release | LinkedRelease,
+    number: int = REPLICATES,
+    *,
+    target: Target = "population",
+    files: bool | None = None,
+    n: int | None = None,
+    seed: Seed = None,
+    rerun: bool = False,
+    design: Design | None = None,
+    progress: StepCallback | None = None,
+) -> Replicates | LinkedReplicates:
     """Synthetic records with replicates, from which standard errors of any statistic follow.
 
     Each replicate is what the mechanism might have released of such data: the same measurements with fresh noise,
     fitted again. It reads no private record and costs no budget. ``docs/replicates.md`` says how to use them.
 
     Args:
-        release: The release.
+        release: The release; or those of linked tables, for replicates of all together, for the file alone.
         number: Number of replicates, at least 2.
         target: Whether standard errors are about the ``"population"`` that the private table is a random sample
             of, or about the ``"file"``, the table itself, for whose counts, sums and means `Release.answer` and
             `hedgerow.release.select_from` have proved intervals.
         files: Whether replicates are files of records of their own; False for weights of the same records. By
             default weights, unless they would rest on less than a quarter of the records.
-        n: Number of records; that of the release by default.
+        n: Number of records, of linked tables of parents; that of the release by default.
         seed: Seed of all that is drawn, for the same replicates again; fresh by default.
         rerun: Whether the whole mechanism runs again for each replicate, selections too, which takes much longer;
             it does anyway where it cannot fit other values of its measurements alone.
@@ -85,11 +126,28 @@ def replicate(
         >>> replicate(release, 5, seed=0).origin
         'each the same measurements (1) with fresh noise on a table drawn from the release, fitted again'
     """
-    _check(release, number, target, n, design)
     first = seed if isinstance(seed, int) else int(generator(seed).integers(2**62))
-    made = release.provenance
-    maker = _Maker.of(release, made_by(made.algorithm, made.parameters), target, first, design)
-    records = release.sample(n, numbered(first, 0))
+    made_as = partial(_replicates, number=number, target=target, files=files, rerun=rerun, design=design)
+    if isinstance(release, Release):
+        _check(release, number, target, n, design)
+        records = release.sample(n, numbered(first, 0))
+        return made_as(release, records, seed=first, tell=_telling(progress, number))
+    _check(release.parents, number, target, n, design)
+    if target == "population":
+        raise ConfigError(
+            "what children of one parent share was not measured, so their sampling errors are not known",
+            remedy="ask for replicates of the files (target='file', --replicate-for file), and add the sampling "
+            "variance of the parents with all children to their squared errors",
+        )
+    drawn, releases = release.drawn(n, numbered(first, 0)), release.releases
+    tell = _telling(progress, len(releases) * number)
+    seeds = numbered(first, 1).integers(2**62, size=len(releases)).tolist()
+    pairs = zip(releases, drawn, seeds, strict=True)
+    return LinkedReplicates.of(release, [made_as(each, records, seed=own, tell=tell) for each, records, own in pairs])
+
+
+def _telling(progress: StepCallback | None, number: int) -> Callable[[], None]:
+    """What tells that one more of so many replicates is made; at first that none is."""
     done = count()
 
     def tell() -> None:
@@ -98,6 +156,24 @@ def replicate(
             progress(over, number, f"replicate {over + 1}" if over < number else "")
 
     tell()
+    return tell
+
+
+def _replicates(
+    release: Release,
+    records: Records,
+    *,
+    number: int,
+    target: Target,
+    files: bool | None,
+    seed: int,
+    rerun: bool,
+    design: Design | None,
+    tell: Callable[[], None],
+) -> Replicates:
+    """Replicates of a release, and of records of its hypothesis; see `replicate`."""
+    made = release.provenance
+    maker = _Maker.of(release, made_by(made.algorithm, made.parameters), target, seed, design)
     one = None if rerun else maker.refitted(1)
     if one is None and design is not None:
         message = "replicates of a design are fitted to what was measured, and this mechanism runs again as a whole"
@@ -128,7 +204,7 @@ def replicate(
         target=target,
         files=files,
         origin=origin,
-        seed=int(numbered(first, 0).integers(2**62)),
+        seed=int(numbered(seed, 0).integers(2**62)),
         clusters=None if design is None else design.clusters,
     )
 

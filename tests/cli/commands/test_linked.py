@@ -56,6 +56,22 @@ def test_two_releases_and_two_files_with_intact_keys(linked: Place) -> None:
     assert linked.call("audit", linked / "p.release").exit_code == 0
 
 
+def test_both_files_have_replicates(linked: Place) -> None:
+    assert synth(linked).exit_code == 0
+    places = ("-o", linked / "h.csv", "--children-output", linked / "p.csv", "--force", "--replicates", 3)
+    call = ("sample", linked / "h.release", "--children", linked / "p.release", *places, "--seed", 1)
+    assert "what children of one parent share was not measured" in linked.call(*call).stderr
+    result = linked.call(*call, "--replicate-for", "file", "--replicate-files", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert [Path(each).name for each in told["files"][:4]] == ["h.csv", "p.csv", "h_rep1.csv", "p_rep1.csv"]
+    assert told["replicates"]["tables"][1]["for"] == "file"
+    assert pyarrow.csv.read_csv(linked / "p_rep3.csv").column_names == ["k", "b", "weight"]
+    again = linked.call(*call[:-1], 2, "--replicate-for", "file", "--replicate-weights")
+    assert "3 replicates for the files, weights" in again.stdout
+    assert pyarrow.csv.read_csv(linked / "h.csv").column_names[-1] == "repweight_3"
+
+
 def test_children_with_an_order_are_drawn_one_after_the_other(linked: Place) -> None:
     (linked / "people.yaml").write_text("attributes: {t: {min: 0, max: 9}, b: {min: 0, max: 3}}\n")
     people = pyarrow.csv.read_csv(linked / "people.csv")

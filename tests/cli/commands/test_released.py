@@ -80,7 +80,6 @@ def test_sample_writes_replicates(place: Place, release: Path) -> None:
         (("--replicate-for", "file"), "add --replicates 40"),
         (("--replicates", 3, "--where", "age < 22"), "take the part where you compute"),
         (("--replicates", 3, "--method", "independent"), "leave --method out"),
-        (("--replicates", 3, "--children", "x.release", "--children-output", "c.csv"), "of each release"),
     ],
 )
 def test_sample_refuses_replicates_of_parts(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, overload
 
 import typer
 
@@ -21,7 +22,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.quantities import at_most, count_text, spent_of
 
 if TYPE_CHECKING:
-    from hedgerow.release import Release
+    from hedgerow.release import LinkedRelease, LinkedReplicates, Release, Replicates
     from hedgerow.simulation import SimulatedErrors
 
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
@@ -156,7 +157,7 @@ def sample(
     if replicating != _Replicating():
         _check_replicating(place, drawing, replicating, linked)
     if linked != _Children():
-        _sample_linked(shown, release, place, drawing, linked, force=force)
+        _sample_linked(shown, release, place, linked, drawing=drawing, replicating=replicating, force=force)
         return
     rows = drawing.given
     place.check({}, inputs=[release, *([] if rows is None else [rows])], force=force)
@@ -194,11 +195,9 @@ def _check_replicating(place: RecordsPlace, drawing: _Drawing, replicating: _Rep
         )
     if replicating.strata is not None and replicating.clusters is None:
         raise ConfigError("strata without clusters", remedy="name the column of clusters too, with --clusters")
-    if linked != _Children():
-        raise ConfigError(
-            "linked tables have no replicates together",
-            remedy="draw those of each release without --children; the children's has their parents' columns too",
-        )
+    if linked != _Children() and replicating.clusters is not None:
+        message = "linked tables have replicates of the files alone, which no design changes"
+        raise ConfigError(message, remedy="leave --clusters out")
     if drawing.where is not None or drawing.given is not None:
         raise ConfigError(
             "replicates are of all records: a part of them has no weights of its own",
@@ -207,6 +206,36 @@ def _check_replicating(place: RecordsPlace, drawing: _Drawing, replicating: _Rep
     if drawing.method is Method.INDEPENDENT or place.folder is not None:
         raise ConfigError(
             "replicates are drawn systematically, and not by Spark", remedy="leave --method out, and name a file"
+        )
+
+
+@overload
+def _replicates(shown: Output, release: Release, drawing: _Drawing, replicating: _Replicating) -> Replicates: ...
+
+
+@overload
+def _replicates(
+    shown: Output, release: LinkedRelease, drawing: _Drawing, replicating: _Replicating
+) -> LinkedReplicates: ...
+
+
+def _replicates(
+    shown: Output, release: Release | LinkedRelease, drawing: _Drawing, replicating: _Replicating
+) -> Replicates | LinkedReplicates:
+    """Replicates as they are asked for, with a bar of progress."""
+    from hedgerow.simulation import Design, replicate
+
+    number, clusters = replicating.replicates or 0, replicating.clusters
+    with showing_steps(shown, "replicate", note=f"making {number} replicates") as update:
+        return replicate(
+            release,
+            number,
+            target=replicating.replicate_for.value,
+            files=replicating.replicate_files,
+            n=drawing.n,
+            seed=drawing.seed,
+            design=None if clusters is None else Design(clusters, replicating.strata),
+            progress=update,
         )
 
 
@@ -221,20 +250,7 @@ def _sample_replicates(
     force: bool,
 ) -> None:
     """Draw records with replicates, and name the tables that no interval from them holds for."""
-    from hedgerow.simulation import Design, replicate
-
-    number, clusters = replicating.replicates or 0, replicating.clusters
-    with showing_steps(shown, "replicate", note=f"making {number} replicates") as update:
-        made = replicate(
-            release,
-            number,
-            target=replicating.replicate_for.value,
-            files=replicating.replicate_files,
-            n=drawing.n,
-            seed=drawing.seed,
-            design=None if clusters is None else Design(clusters, replicating.strata),
-            progress=update,
-        )
+    made = _replicates(shown, release, drawing, replicating)
     beside = {f"replicate {number}": Path(each) for number, each in enumerate(made.places(place.text)[1:], 1)}
     check_outputs(beside, inputs=inputs, force=force)
     with shown.busy("writing records"):
@@ -244,7 +260,9 @@ def _sample_replicates(
     shown.tell(made.says)
     if made.target == "file":
         shown.tell("Counts, shares, sums and means of what was measured have proved intervals: hedgerow answer.")
-    shown.tell(f"Their design: scale = 1/{number}, rscales = 1, mse = TRUE. They know of errors in what was measured.")
+    shown.tell(
+        f"Their design: scale = 1/{made.number}, rscales = 1, mse = TRUE. They know of errors in what was measured."
+    )
     measured = dict.fromkeys(pair for each in release.measurements for pair in combinations(each.target.scope, 2))
     noisy = made.traced(list(measured), together=True).thin
     if noisy:
@@ -255,9 +273,16 @@ def _sample_replicates(
 
 
 def _sample_linked(
-    shown: Output, release: Path, place: RecordsPlace, drawing: _Drawing, linked: _Children, *, force: bool
+    shown: Output,
+    release: Path,
+    place: RecordsPlace,
+    linked: _Children,
+    *,
+    drawing: _Drawing,
+    replicating: _Replicating,
+    force: bool,
 ) -> None:
-    """Draw records of parents and children."""
+    """Draw records of parents and children, with replicates where these are wanted."""
     from hedgerow.release import LinkedRelease
 
     children, outputs = linked.children or [], linked.children_output or []
@@ -272,12 +297,33 @@ def _sample_linked(
         each.check({}, inputs=[release, *children], force=force)
     both = LinkedRelease.from_parts(*map(load_release, (release, *children)))
     first, second, *more = (each.text for each in places)
+    if replicating.replicates is not None:
+        made = _replicates(shown, both, drawing, replicating)
+        _write_linked(shown, made, [each.text for each in places], inputs=[release, *children], force=force)
+        return
     with shown.busy("drawing records"):
         options: Any = {"seed": drawing.seed, "method": drawing.method.value}
-        parents, *below = both.write_records(first, second, drawing.n, more=more, **options)
-    told = ", ".join(f"{n:,} children in {each}" for n, each in zip(below, (second, *more), strict=True))
+        numbers = both.write_records(first, second, drawing.n, more=more, **options)
+    _tell_linked(shown, numbers, [first, second, *more], {"files": [first, second, *more]})
+
+
+def _write_linked(shown: Output, made: LinkedReplicates, places: list[str], *, inputs: list[Path], force: bool) -> None:
+    """Write records of parents and children with replicates."""
+    later = enumerate(made.places(*places)[len(places) :], 1)
+    check_outputs({f"replicate file {number}": Path(each) for number, each in later}, inputs=inputs, force=force)
+    with shown.busy("writing records"):
+        files = made.write(*places)
+    numbers = [len(each.records) for each in made.tables]
+    _tell_linked(shown, numbers, places, {"files": files, "replicates": made.to_dict()})
+    shown.tell(made.says)
+    shown.tell("State no interval for what is computed of all children of a parent: what they share was not measured.")
+
+
+def _tell_linked(shown: Output, numbers: Sequence[int], places: Sequence[str], result: dict[str, Any]) -> None:
+    (parents, first), *below = zip(numbers, places, strict=True)
+    told = ", ".join(f"{n:,} children in {each}" for n, each in below)
     shown.say(f"{parents:,} synthetic parents in {first}, {told}")
-    shown.result({"n_parents": parents, "n_children": below[0], "n_more": below[1:], "files": [first, second, *more]})
+    shown.result({"n_parents": parents, "n_children": numbers[1], "n_more": [*numbers[2:]], **result})
 
 
 def _keeping(release: Release) -> str:
