@@ -143,11 +143,8 @@ def learning_of(spec: RunSpec) -> tuple[list[tuple[str, str]], Budget]:
         positions += spec.share_of_lost
     line += _needs_of(spec)
     positions += sum(charge for _, charge in spec.needed_steps(spec.asked.domain, budget)) / budget.limit
-    if spec.criteria is not None:
-        of = "each run" if spec.trials else "the budget"
-        line.append(("criteria", f"{spec.criteria.share:.0%} of {of}; tests: {len(spec.criteria.criteria)}"))
     if isinstance(wanted, Domain):
-        return line + _tried(spec, positions), _left_to_a_run(spec, positions)
+        return line + _tested(spec, positions), _left_to_a_run(spec, positions)
     share = learning_share(wanted)
     charges = learning_charges(wanted, share * budget.limit)
     told = [
@@ -167,7 +164,7 @@ def learning_of(spec: RunSpec) -> tuple[list[tuple[str, str]], Budget]:
             f"others become {wanted.fine[name].other!r}"
         )
     lines = [("learn", f"{share:.0%} of the budget: {'; '.join(told)}")]
-    return lines + line + _tried(spec, share + positions), _left_to_a_run(spec, share + positions)
+    return lines + line + _tested(spec, share + positions), _left_to_a_run(spec, share + positions)
 
 
 def _left_to_a_run(spec: RunSpec, before: float) -> Budget:
@@ -190,11 +187,26 @@ def _limit_of_a_run(tries: int, left: float) -> float:
     return RunSelection.of_rest(Fraction(left), tries)[0].limit
 
 
-def _tried(spec: RunSpec, before: float) -> list[tuple[str, str]]:
-    """A line about the choice among configurations."""
+def _tested(spec: RunSpec, before: float) -> list[tuple[str, str]]:
+    """Lines about the criteria, how well they will be told, and the choice among configurations."""
+    from hedgerow.release.criteria import CONFIDENCE
+
+    if spec.criteria is None:
+        return []
+    of, limit, tries = "the budget", spec.budget.limit, 1
+    if spec.trials is not None:
+        tries = spec.trials.tries
+        of, limit = "each run", _limit_of_a_run(tries, spec.budget.limit * (1.0 - before))
+    reach = spec.criteria.noise(spec.budget, limit).quantile(1.0 - (1.0 - CONFIDENCE) / tries)
+    told = f"noise of at most {reach:,.0f} records on each error, with {CONFIDENCE:.0%} confidence"
+    tests = f"{spec.criteria.share:.0%} of {of}; tests: {len(spec.criteria.criteria)}; {told}"
+    return [("criteria", tests), *_tried(spec, limit)]
+
+
+def _tried(spec: RunSpec, each: float) -> list[tuple[str, str]]:
+    """A line about the choice among configurations, each run of which has so much."""
     if spec.trials is None:
         return []
-    each = _limit_of_a_run(spec.trials.tries, spec.budget.limit * (1.0 - before))
     count = len(spec.trials.configurations)
     several = f"{count} configurations, drawn until one holds all criteria, at most {spec.trials.tries} in the mean"
     return [("try", f"{several}; each run has an epsilon of {each:.4g}, and what follows is planned for one")]

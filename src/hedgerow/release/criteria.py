@@ -18,13 +18,14 @@ import numpy as np
 
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import BudgetError, ConfigError
-from hedgerow.privacy import GRID, NoisyError
+from hedgerow.privacy import GRID, NoisyError, additive_noise
 from hedgerow.queries import Conjunction, Workload, parse_predicate
 from hedgerow.release.answer import check_confidence
 
 if TYPE_CHECKING:
     from hedgerow.arrays import Floats
     from hedgerow.models import Model
+    from hedgerow.privacy import Budget, GaussianNoise, LaplaceNoise
 
 CRITERIA_SHARE = 0.1
 """Share of a budget that criteria are tested with, all together, unless another is given."""
@@ -334,6 +335,17 @@ class Criteria:
                 "these are no criteria", remedy="write a list below 'criteria:', and 'share: 0.1' or none"
             )
         return cls(tuple(map(Criterion.of, listed)), content.get("share", CRITERIA_SHARE))
+
+    def noise(self, budget: Budget, limit: float) -> LaplaceNoise | GaussianNoise:
+        """The noise of each test, in units of what one record or person can change of an error.
+
+        Args:
+            budget: Budget of the release; its regime and neighbours matter.
+            limit: Of it, what the criteria get their share of, as the budget counts.
+        """
+        most = budget.neighbours.records + GRID
+        charge = self.share * limit / len(self.criteria)
+        return additive_noise(budget.regime, charge, l1=most, l2=most, step=GRID, kind=None)
 
     def check(self, domain: Domain) -> None:
         """Refuse criteria that a domain does not have.

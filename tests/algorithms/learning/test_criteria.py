@@ -67,6 +67,8 @@ def what_is_set_aside_pays_for_verdicts() -> None:
         assert 0.0999 < share <= 0.1
         assert release.spent <= release.budget.limit
         assert [verdict.error.noise.scale for verdict in release.verdicts] == [event.scale for event in paying]
+        foreseen = Criteria.of(CRITERIA).noise(release.budget, release.budget.limit)
+        assert foreseen.scale == pytest.approx(paying[0].scale, rel=1e-6)
         assert [verdict.outcome for verdict in release.verdicts][:2] == ["held", "held"]
         assert release.verdicts[2].outcome != "held"
 
