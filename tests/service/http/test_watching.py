@@ -7,6 +7,7 @@ import logging
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -42,7 +43,8 @@ def test_a_server_without_room_is_alive_and_not_ready(fresh: Api, tmp_path: Path
 def test_however_many_ask_the_store_is_looked_at_once_in_a_while(fresh: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[float] = []
     clock = iter([0.0, 10.0, 10.0, 12.0, 14.9, 15.0, 15.0])
-    monkeypatch.setattr("hedgerow.service.http.gauges.time.monotonic", lambda: next(clock))
+    # of this module alone: the loop that serves has a clock too
+    monkeypatch.setattr("hedgerow.service.http.gauges.time", SimpleNamespace(monotonic=lambda: next(clock)))
     monkeypatch.setattr(type(fresh.store), "rehearse", lambda _: looked.append(1.0))
     readiness = Readiness(fresh.store)
     readiness._until = 1.0
@@ -250,3 +252,15 @@ def test_a_quiet_log_has_errors_alone(written: list[str]) -> None:
     assert not logging.getLogger("hedgerow.service").isEnabledFor(logging.WARNING)
     assert logging.getLogger("hedgerow.service").isEnabledFor(logging.ERROR)
     assert written == []
+
+
+def test_head_is_answered_as_get_is_without_the_body(here: Api) -> None:
+    ada = here.token("head-ada")
+    for path, token in (("/v1/health", None), ("/v1/ready", None), ("/v1/metrics", None), ("/v1/me", ada)):
+        asked, got = here.call("HEAD", path, token), here.call("GET", path, token)
+        assert (asked.status_code, asked.content) == (200, b"")
+        assert asked.headers["content-type"] == got.headers["content-type"]
+    assert here.call("HEAD", "/v1/me").status_code == 401
+    assert here.call("HEAD", "/v1/datasets/survey/queries", ada).status_code == 405
+    text = here.call("GET", "/v1/metrics").text
+    assert 'method="GET",route="/v1/ready",status="200"} 2.0' in text

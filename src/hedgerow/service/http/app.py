@@ -13,7 +13,7 @@ from starlette.responses import Response
 from hedgerow.service.http import routes_custodians, routes_data_sets, routes_questions, routes_signin, web
 from hedgerow.service.http.admission import SECURITY, By, ForAnyone, ForCustodians, ForTokens, Here, Operation, Service
 from hedgerow.service.http.gauges import gauges
-from hedgerow.service.http.middleware import METRICS_TYPE, BodyLimit, Counted, Forwarded, SecurityHeaders, Shield
+from hedgerow.service.http.middleware import METRICS_TYPE, BodyLimit, Counted, Forwarded, Heads, SecurityHeaders, Shield
 from hedgerow.service.http.problems import add_handlers
 from hedgerow.service.http.responses import HealthResponse, MeResponse, Problem, scope_of
 from hedgerow.service.http.uploads import sweep
@@ -157,6 +157,7 @@ def create_app(workers: SessionWorkers, store: Store, settings: Settings) -> Fas
         app.add_middleware(guard, **options)  # each stands before those above
     app.add_middleware(Counted, metrics=service.metrics)
     app.add_middleware(Forwarded, proxies=settings.proxies)
+    app.add_middleware(Heads)
     web.mount(app)
     return app
 

@@ -362,6 +362,19 @@ class Counted(Guard):
                 REQUESTS.info("answered", extra={"fields": told})
 
 
+class Heads(Guard):
+    """Answers HEAD as GET is answered, without the body: what looks whether a server is there asks so."""
+
+    async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def headed(message: Message) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        if scope["method"] == "HEAD":
+            await self.app({**scope, "method": "GET"}, receive, headed)
+        else:
+            await self.app(scope, receive, send)
+
+
 class SecurityHeaders(Guard):
     """Tells browsers to load nothing from elsewhere, to allow no framing, and to keep no answers."""
 
