@@ -145,7 +145,8 @@ def drawn_linked(number: int) -> LinkedRun:
     at_most = int(rng.integers(1, 4))
     named = {"key": KEY, "at_most": at_most, "number": number_of, "order": order, "second_order": second}
     jobs = Children(Domain([IntegerRange("z", 0, 2)]), NAME, int(rng.integers(1, 3)), "jobs", above=1)
-    more = [replace(jobs, order=(None, "z")[rng.integers(2)])] if rng.random() < 0.5 else []
+    hung = ({}, {"order": "z"}, {"in_all": 2})[rng.integers(3)]
+    more = [replace(jobs, **hung)] if rng.random() < 0.5 else []  # type: ignore[arg-type]
     linked = Linked.of(parents, children, more=more, **named)  # type: ignore[arg-type]
     algorithm = (MWEM(rounds=int(rng.integers(1, 4))), IndependentNoise())[rng.integers(2)]
     options: dict[str, Any] = {"share": float(rng.choice([0.3, 0.7]))}

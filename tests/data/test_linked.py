@@ -313,15 +313,21 @@ def read_tree(tree: Tree, linked: Linked, seed: int | None = None) -> list[Count
     return [Counter(map(tuple, np.transpose(table.columns).tolist())) for table in tables]
 
 
-def slowly_read(tree: Tree, most: int, most_jobs: int) -> list[Counter[Any]]:
-    """The same, home by home: persons are numbered by their codes, and where these are equal by their names."""
+def slowly_read(tree: Tree, most: int, most_jobs: int, in_all: int | None = None) -> list[Counter[Any]]:
+    """The same, home by home: persons are numbered by their codes, and where these are equal by their names.
+
+    Jobs of a home are numbered by their codes, and then by the names of their persons.
+    """
     found: list[Counter[Any]] = [Counter(), Counter(), Counter()]
     for home, (a, own) in tree.items():
         ordered = sorted((code, tuple(key_of(name)), codes) for name, (code, codes) in own.items())
         chosen = counted_of_one(key_of(home), range(len(ordered)), most)
         found[0][a, len(chosen)] += 1
-        for b, name, codes in (ordered[place] for place in chosen):
-            counted = counted_of_one(name, codes, most_jobs)
+        persons = [ordered[place] for place in chosen]
+        jobs = sorted((c, name) for _, name, codes in persons for c in counted_of_one(name, codes, most_jobs))
+        left = counted_of_one(key_of(home), range(len(jobs)), len(jobs) if in_all is None else in_all)
+        for b, name, _ in persons:
+            counted = [jobs[place][0] for place in left if jobs[place][1] == name]
             found[1][a, len(chosen), b, len(counted)] += 1
             found[2].update((a, len(chosen), b, len(counted), c) for c in counted)
     return found
@@ -331,6 +337,9 @@ def slowly_read(tree: Tree, most: int, most_jobs: int) -> list[Counter[Any]]:
 def test_a_tree_of_tables_is_that_of_a_slow_reading_in_any_order_of_rows(most: int, most_jobs: int) -> None:
     for seed in range(4):
         assert read_tree(OTHERS, of_a_tree(most, most_jobs), seed) == slowly_read(OTHERS, most, most_jobs)
+        for in_all in (1, 2):
+            linked = of_a_tree(most, most_jobs, in_all=in_all)
+            assert read_tree(OTHERS, linked, seed) == slowly_read(OTHERS, most, most_jobs, in_all)
 
 
 def equal_persons_are_told_apart_by_their_names() -> None:
@@ -362,12 +371,18 @@ def nobody_reaches_more_than_the_product(most: int, most_jobs: int, **options: A
     tables = read_linked(*files_of(OTHERS)[:2], linked, more=files_of(OTHERS)[2:])
     bounds = [table.persons.records for table in tables if table.persons is not None]
     assert {table.persons.column for table in tables if table.persons} == {"k"}
-    assert [max(each) for each in zip(*reached, strict=True)] == bounds == [1, most, most * most_jobs]
+    product = min(most * most_jobs, options.get("in_all", most * most_jobs))
+    assert [max(each) for each in zip(*reached, strict=True)] == bounds == [1, most, product]
 
 
 @pytest.mark.parametrize(("most", "most_jobs"), [(1, 1), (2, 1), (1, 2), (2, 2)])
 def test_nobody_reaches_more_of_a_tree_than_the_product_of_the_bounds(most: int, most_jobs: int) -> None:
     nobody_reaches_more_than_the_product(most, most_jobs)
+
+
+@pytest.mark.parametrize("in_all", [1, 3])
+def test_a_limit_in_all_holds_for_each_home(in_all: int) -> None:
+    nobody_reaches_more_than_the_product(2, 2, in_all=in_all)
 
 
 def test_jobs_with_an_order_reach_no_further() -> None:
@@ -433,6 +448,16 @@ def _all_persons(patch: pytest.MonkeyPatch) -> None:
         return below(replace(above, counted=np.arange(len(above.parents))), *given)
 
     patch.setattr(linked_module, "_below", of_all)
+
+
+def _of_each_person(patch: pytest.MonkeyPatch) -> None:
+    """The limit in all holds for each person."""
+    below = linked_module._below
+
+    def held(above: Any, rows: Any, *given: Any) -> Any:
+        return below(replace(above, roots=above.names), rows, *given)
+
+    patch.setattr(linked_module, "_below", held)
 
 
 def _one_bound(patch: pytest.MonkeyPatch) -> None:
@@ -509,6 +534,11 @@ MUTANTS = (
     ),
     Mutant("equal persons by their rows", _by_rows, equal_persons_are_told_apart_by_their_names),
     Mutant("jobs of persons who do not count", _all_persons, lambda: nobody_reaches_more_than_the_product(1, 1)),
+    Mutant(
+        "a limit in all held by each person",
+        _of_each_person,
+        lambda: nobody_reaches_more_than_the_product(2, 2, in_all=2),
+    ),
     Mutant("as many jobs of a home as of a person", _one_bound, lambda: nobody_reaches_more_than_the_product(2, 1)),
     Mutant("children of another parent", _neighbours_children, lambda: a_parent_reaches_one_record_and_its_children(2)),
 )

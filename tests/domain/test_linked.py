@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -198,6 +199,8 @@ def test_tables_of_a_tree_stand_beside_all_above_them_but_not_beside_children_be
     assert of_jobs.joined.names == (*people.known.names, "gap", "hours")
     assert of_cars.joined.names == (*found.counted.names, "seats")
     assert found.bounds == (1, 3, 6, 5)
+    assert tree(jobs, replace(cars, in_all=2), order="age").bounds == (1, 3, 6, 2)
+    assert tree(jobs, replace(cars, in_all=9), order="age").bounds == (1, 3, 6, 5)
     assert [found.named(place) for place in range(4)] == ["home", "person", None, None]
 
 
@@ -227,6 +230,8 @@ def test_rules_may_reach_over_all_tables_above() -> None:
         ({"number": "size"}, "there is a column 'size' already"),
         ({"number": "sex"}, "there is a column 'sex' already"),
         ({"at_most": 0}, "at most 0 children"),
+        ({"in_all": 0}, "at most 0 children of one record of the root"),
+        ({"in_all": 4, "order": "hours"}, "out of the middle of their order"),
         ({"domain": PEOPLE}, "no column of their own"),
         ({"second_order": ["hours"]}, "need an order"),
         ({"order": "age"}, "no column 'age' that is never missing"),

@@ -444,6 +444,9 @@ def test_files_of_a_tree_know_each_other(tmp_path: Path) -> None:
         LinkedRelease.from_parts(*loaded[:2])
     with pytest.raises(ReleaseError, match="not of the linked tables"):
         LinkedRelease.from_parts(loaded[0], loaded[2], loaded[1])
+    more = replace(tree.linked.more[0], in_all=3)
+    with pytest.raises(ReleaseError, match="count other numbers of records of one parent"):
+        LinkedRelease.of(loaded[0], loaded[1], replace(tree.linked, more=(more,)), loaded[2:])
     said = tree.parents.provenance.parameters
     astray = {**said["linked"], "more": [{**said["linked"]["more"][0], "above": 2}]}
     with pytest.raises(ReleaseError, match="not of the linked tables"):

@@ -104,7 +104,8 @@ def read_linked(
         before_rows()
     root, *below = (_together(list(encoded(reader, coding)), coding) for reader, coding in opened)
     every = np.arange(len(_keys(root)))
-    tables = [_Rows(dict(zip(linked.parents.names, root.codes, strict=True)), _keys(root), every, every)]
+    known = dict(zip(linked.parents.names, root.codes, strict=True))
+    tables = [_Rows(known, _keys(root), _keys(root), every, every)]
     for link, rows in zip(links, below, strict=True):
         tables.append(_below(tables[link.above], rows, link, options))
     _hand_down(tables, links)
@@ -131,6 +132,7 @@ class _Rows:
     Attributes:
         columns: Codes by names, those of the tables above among them.
         names: By what the rows' children name them; None where they have none.
+        roots: The keys of the records of the root that the rows come down from.
         parents: Places of their parents among the rows of the table above.
         counted: Places of the rows that count, increasing.
         before: Of those, what is said of the child before, by names.
@@ -138,6 +140,7 @@ class _Rows:
 
     columns: dict[str, Codes]
     names: Keys | None
+    roots: Keys
     parents: Ints
     counted: Ints
     before: Mapping[str, Ints] = field(default_factory=dict)
@@ -163,7 +166,12 @@ def _below(above: _Rows, rows: CodedRows, link: Linked, options: ReadOptions) ->
         rows, parents, known = rows.rows(kept), parents[kept], {name: column[kept] for name, column in known.items()}
     own = np.flatnonzero(np.isin(parents, above.counted))
     counted, before = _counted(rows.rows(own), link)
-    return _Rows(known, rows.names, parents, own[counted], before)
+    own, roots = own[counted], above.roots[parents]
+    if link.in_all is not None and above.names is not None:
+        those, of = rows.rows(own), above.names[parents[own]]  # equal ones are told apart by their parents too
+        columns = [*those.codes, *of.T, *(() if those.names is None else those.names.T)]
+        own = own[bounded(roots[own], columns, link.in_all)]
+    return _Rows(known, rows.names, roots, parents, own, before)
 
 
 def _hand_down(tables: Sequence[_Rows], links: Sequence[Linked]) -> None:

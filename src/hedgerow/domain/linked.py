@@ -52,6 +52,8 @@ class Children:
         order: See ``Linked.of``.
         second_order: See ``Linked.of``.
         above: Place of the parents' table: 0 for the root, 1 for the first table of children, and so on.
+        in_all: Most records of the table that are counted of one record of the root, where these are to be fewer than
+            the bounds of this table and those above it multiply to; not with an order.
 
     Example:
         >>> jobs = Children(Domain([IntegerRange("hours", 1, 60)]), key="person", at_most=3, number="jobs", above=1)
@@ -66,6 +68,7 @@ class Children:
     order: str | None = None
     second_order: Collection[str] | None = ()
     above: int = 0
+    in_all: int | None = None
 
     def beside(self, parents: Domain, numbers: Mapping[str, int]) -> Linked:
         """The table beside that of the parents.
@@ -87,7 +90,8 @@ class Children:
                 raise DomainError(message, remedy="leave it out: it follows from the tables")
         joined = _joined(parents, before, _numbered(own, numbers))
         tentative = self.order is not None and self.second_order is None
-        linked = Linked(joined, self.key, self.number, len(parents), self.order, tentative, (*numbers,), self.above)
+        hung = (*numbers,), self.above, self.in_all
+        linked = Linked(joined, self.key, self.number, len(parents), self.order, tentative, *hung)
         linked.check_children()
         return linked
 
@@ -105,6 +109,8 @@ class Linked:
         tentative: Whether it is not settled which columns are of the second order; all of them stand in ``joined``.
         numbers: Attributes that say how many children of its own a child has; they come last.
         above: Place of the parents' table: 0 for the root.
+        in_all: Most records of the children's table that are counted of one record of the root; None for as many as
+            the bounds allow.
         more: The tables after the first table of children, each beside its parents'.
 
     Example:
@@ -131,6 +137,7 @@ class Linked:
     tentative: bool = False
     numbers: Clique = ()
     above: int = 0
+    in_all: int | None = None
     more: tuple[Linked, ...] = ()
 
     @classmethod
@@ -225,7 +232,8 @@ class Linked:
         """The most records of each table that one record of the root has with all below it, the root's own first."""
         found = [1]
         for link in self.links:
-            found.append(found[link.above] * link.at_most)
+            most = found[link.above] * link.at_most
+            found.append(most if link.in_all is None else min(most, link.in_all))
         return tuple(found)
 
     def named(self, place: int) -> str | None:
@@ -341,8 +349,12 @@ def _check_tree(root: Domain, tables: Sequence[Children]) -> None:
         message = "known totals are of the records of one table, and several are linked"
         raise DomainError(message, remedy="leave the known totals out")
     for place, each in enumerate(tables, 1):
-        if isinstance(each.at_most, bool) or not isinstance(each.at_most, int) or each.at_most < 1:
-            raise DomainError(f"at most {each.at_most!r} children of one parent", remedy="give a number from 1 on")
+        for most, of in ((each.at_most, "parent"), (1 if each.in_all is None else each.in_all, "record of the root")):
+            if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+                raise DomainError(f"at most {most!r} children of one {of}", remedy="give a number from 1 on")
+        if each.in_all is not None and each.order is not None:
+            message = "a limit in all would take children out of the middle of their order"
+            raise DomainError(message, remedy="leave out the limit, or the order")
         if not 0 <= each.above < place:
             message = f"the parents of table {place} are in table {each.above}, which does not come before it"
             raise DomainError(message, remedy="put tables after that of their parents; the root is table 0")

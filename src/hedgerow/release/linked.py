@@ -95,6 +95,9 @@ class LinkedRelease:
             if one != other or one.persons is None or one.persons.column != linked.key:
                 message = f"the releases hide neighbours by {one.value!r} and by {other.value!r}"
                 raise ReleaseError(message, remedy="make all from what read_linked gives")
+        if tuple(release.budget.neighbours.records for release in releases) != linked.bounds:
+            message = "the releases count other numbers of records of one parent than the linked tables say"
+            raise ReleaseError(message, remedy=_TOGETHER)
         one_told, other_told, *told = (cls.told(release, linked) for release in releases)
         return cls(one_told, other_told, linked, tuple(told))
 
@@ -129,7 +132,8 @@ class LinkedRelease:
                 above, order = range(place).index(each.get("above", 0)), each.get("order")
                 n_known, order = len(known[above]), order and str(order)
                 key, number = str(each["key"]), str(each["number"])
-                links.append(Linked(release.domain, key, number, n_known, order, numbers=numbers, above=above))
+                in_all = each.get("in_all") and int(each["in_all"])
+                links.append(Linked(release.domain, key, number, n_known, order, False, numbers, above, in_all))
                 known.append([*links[-1].known.names])
         except (DomainError, ValueError) as error:
             raise ReleaseError("the releases are not of the linked tables", remedy=_TOGETHER) from error
@@ -286,4 +290,5 @@ class LinkedRelease:
 
 def _said(link: Linked) -> dict[str, str | int | None]:
     """What files say of a table of children; what is not true of it is left out."""
-    return {"key": link.key, "number": link.number, "order": link.order, "above": link.above}
+    hung = {"above": link.above, "in_all": link.in_all}
+    return {"key": link.key, "number": link.number, "order": link.order, **hung}

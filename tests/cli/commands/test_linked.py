@@ -268,6 +268,7 @@ def test_a_tree_has_a_release_and_a_file_of_each_table(tree: Place) -> None:
 
 
 def test_a_register_is_charged_once_for_a_tree(tree: Place) -> None:
+    (tree / "further.yaml").write_text(FURTHER.format(tree.folder, ", in_all: 4"))
     options = ("--register", tree / "r.register", "--limit", 2, "--limit-delta", 1e-6, "--share", "0.2,0.3")
     result = synth(tree, "--further", tree / "further.yaml", *options, budget=("--epsilon", 1, "--delta", 1e-9))
     assert result.exit_code == 0, result.output
@@ -276,6 +277,9 @@ def test_a_register_is_charged_once_for_a_tree(tree: Place) -> None:
     assert {"a", "b", "pay", "jobs"} <= {*entry["attributes"]}
     parts = [Release.load(tree / f"{name}.release").budget.limit for name in "hpj"]
     assert [round(part / sum(parts), 6) for part in parts] == [0.2, 0.3, 0.5]
+    made = LinkedRelease.from_parts(*(Release.load(tree / f"{name}.release") for name in "hpj"))
+    assert made.linked.bounds == (1, 3, 4)
+    assert "4 of 'jobs'" in made.guarantee()
 
 
 @pytest.mark.parametrize(

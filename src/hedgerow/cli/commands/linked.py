@@ -48,6 +48,7 @@ class _Further:
         order: See `_Tables`.
         second_order: See `_Tables`.
         workload: As that of the children.
+        in_all: Maximum counted of one record of the root, where that is to be fewer than the bounds multiply to.
     """
 
     name: str
@@ -61,6 +62,7 @@ class _Further:
     order: str | None = None
     second_order: str = "none"
     workload: str | None = None
+    in_all: int | None = None
 
     @classmethod
     def of(cls, name: object, entry: object) -> Self:
@@ -71,11 +73,13 @@ class _Further:
         """
         told: dict[str, Any] = entry if isinstance(entry, dict) else {}
         try:
-            if all(isinstance(value, int if each == "at_most" else str) for each, value in told.items()):
+            if all(isinstance(value, int if each in ("at_most", "in_all") else str) for each, value in told.items()):
                 return cls(**{"number": str(name), **told, "name": str(name)})
         except TypeError:  # something is missing, or unknown
             pass
-        remedy = "give table, key, at_most, domain and output; also below, number, order, second_order and workload"
+        remedy = (
+            "give table, key, at_most, domain and output; also below, number, order, second_order, workload, in_all"
+        )
         raise ConfigError(f"{name}: it does not describe a further table", remedy=remedy)
 
 
@@ -102,7 +106,7 @@ class _Tables(Options, panel="Table"):
             table, or drop them one by one. The number dropped is private and never reported.
         further: File (YAML) of tables that hang below these two, such as the jobs of persons. For each its name, and
             below it: table, key, at_most, domain and output; if you like below (the table of its parents, 'children' by
-            default), number, order, second_order and workload.
+            default), number, order, second_order, workload and in_all.
     """
 
     parents: Annotated[Path, typer.Argument(metavar="PARENTS", help=f"The private table of parents: {_FILES}.")]
@@ -159,7 +163,7 @@ class _Tables(Options, panel="Table"):
                 raise ConfigError(f"there is no table {each.below!r}", remedy=f"name one of {', '.join(places)}")
             domain = options.domain_of(Path(each.domain), None, accept_draft=self.accept_draft)
             above = places.index(each.below)
-            return Children(domain, each.key, each.at_most, each.number, each.order, second, above)
+            return Children(domain, each.key, each.at_most, each.number, each.order, second, above, each.in_all)
 
         root = options.domain_of(self.domain, None, accept_draft=self.accept_draft)
         own = _Further(
