@@ -600,7 +600,7 @@ class RunSpec:
             self._targets_of(self.workload, domain).asked and isinstance(self.algorithm, MWEM) and not self.trials
         )
         asked = summed_columns(self.workload or "", domain, regressed=False) if measured else []
-        for by in (by for _, by in asked if by):
+        for by in sorted((by for _, by in asked if by), key=len, reverse=True):
             if not any(set(by) <= set(target.scope) for need in needs for target in need.targets):
                 table = Marginal(domain, tuple(by))
                 needs.append(Need(f"the number of records by {table.text}", None, (table,)))

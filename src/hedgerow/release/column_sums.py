@@ -10,6 +10,7 @@ the rest from the tables. k follows from public variances alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -183,6 +184,12 @@ class ColumnSums:
         return reduce(Evidence.plus, parts) if parts else None
 
     @cached_property
+    def _count_variance(self) -> float:
+        """The least variance of the number of records by tables, those among them that do not tell the sum."""
+        found = self._tables.variance((0.0, 1.0))
+        return math.inf if found is None else found
+
+    @cached_property
     def _variances(self) -> Floats:
         return np.array([0.0 if each is None else each.variance for each in self._others])
 
@@ -197,12 +204,13 @@ class ColumnSums:
         counted, others = np.array([each for each, *_ in found]), np.square([others for _, *others in found])
         variances = np.einsum("si,rij,sj->sr", counted, covariances, counted).min(axis=1) + others @ self._variances
         first, middle, last = variances.tolist()
-        alone = self._tables.variance(counted[-1])  # the number of records by runs that do not tell the sum
+        weight = float(counted[-1, 1])
+        alone = self._count_variance * weight**2 if weight else 0.0
         curvature = 2.0 * (first - 2.0 * middle + last)
         slope = -3.0 * first + 4.0 * middle - last
         share = float(np.clip(-slope / (2.0 * curvature), 0.0, 1.0)) if curvature > 0.0 else float(last < first)
         least = first + (slope + curvature * share) * share
-        return 1.0 if alone is not None and alone + float(others[-1] @ self._variances) <= least else share
+        return 1.0 if alone + float(others[-1] @ self._variances) <= least else share
 
 
 def _weighed(measured: Measurement, weights: Floats) -> Evidence:

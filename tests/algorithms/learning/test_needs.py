@@ -110,6 +110,7 @@ def test_groups_by_which_means_are_asked_for_are_counted_unless_a_need_tells_how
 
     asked = "marginals:2; means: age by sex; moments: age by job; sums: age by sex"
     assert counted(asked) == ["sex", "job"]
+    assert counted(f"{asked}; means: age by job * sex") == ["sex * job"]
     assert counted(asked, "SELECT sex, job, COUNT(*) FROM t GROUP BY sex, job") == ["sex * job"]
     assert counted("marginals:2; moments: age") == counted("marginals:2; regression: age ~ sex") == []
     assert counted(asked, algorithm=IndependentNoise()) == counted(asked, positions=0.0) == []
