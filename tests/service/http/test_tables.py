@@ -76,6 +76,22 @@ def test_refused_statements_name_what_is_supported_and_ask_nothing(fresh: Api) -
     assert fresh.call("GET", "/v1/datasets/survey/answers", ada).json()["answers"] == []
 
 
+def test_rows_that_are_chosen_by_their_answers_have_intervals_that_hold_together(fresh: Api) -> None:
+    ada, text = fresh.token("ada"), "SELECT sex AS gender, COUNT(*) AS n FROM survey GROUP BY gender ORDER BY n"
+    refused = ask(fresh, ada, f"{text} LIMIT 1", confidence=0.999999)
+    assert refused.status_code == 422
+    assert "all 2 intervals are to hold together" in refused.json()["detail"]
+    assert fresh.call("GET", "/v1/datasets/survey", ada).json()["mine"]["asked"] == 0
+    whole, first = ask(fresh, ada, f"{text} DESC").json(), ask(fresh, ada, f"{text} DESC LIMIT 1").json()
+    assert whole["columns"] == ["gender", "n", "n low", "n high"]
+    assert whole["rows"][0][1] >= whole["rows"][1][1]
+    assert "with 95% confidence each" in whole["covers"]
+    assert first["rows"][0][:2] == whole["rows"][0][:2]
+    assert first["rows"][0][2] < whole["rows"][0][2]  # wider, as they hold for both
+    assert first["rows"][0][3] > whole["rows"][0][3]
+    assert "for all 2 together" in first["covers"]
+
+
 def test_a_session_that_learns_by_a_theorem_refuses_groups_and_goes_on(fresh: Api) -> None:
     carol = fresh.token("carol", "custodian")
     options = {"variant": "4c", "updates": 5, "threshold": 0.1, "step": "residual"}

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, model_validator
 from hedgerow.queries import MOST_OF_ONE
 from hedgerow.service.http.models import ApiModel, examples
 from hedgerow.service.http.tokens import DEFAULT_DAYS
-from hedgerow.service.sessions import MOST_CONFIDENCE
+from hedgerow.service.sessions import MOST_CONFIDENCE, MOST_CONFIDENCE_OF_A_STATEMENT
 
 DATA_SET_NAME = r"^[a-z0-9_-]{1,40}$"
 PERSON_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}$"
@@ -337,7 +337,7 @@ class StatementRequest(ApiRequest):
     sql: Text | None = None
     group_by: Annotated[list[Line], Field(min_length=1, max_length=100)] | None = None
     where: Text = ""
-    confidence: Annotated[float, Field(gt=0.0, le=0.999999)] = 0.95
+    confidence: Annotated[float, Field(gt=0.0, le=MOST_CONFIDENCE_OF_A_STATEMENT)] = 0.95
     free: bool = False
 
     @model_validator(mode="after")

@@ -14,4 +14,8 @@ from .summaries import (
     summary_of as summary_of,
 )
 from .tables import domain_of as domain_of, made_up as made_up, persons_in as persons_in
-from .workers import MOST_CONFIDENCE as MOST_CONFIDENCE, SessionWorkers as SessionWorkers
+from .workers import (
+    MOST_CONFIDENCE as MOST_CONFIDENCE,
+    MOST_CONFIDENCE_OF_A_STATEMENT as MOST_CONFIDENCE_OF_A_STATEMENT,
+    SessionWorkers as SessionWorkers,
+)

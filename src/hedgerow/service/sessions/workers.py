@@ -28,7 +28,17 @@ from hedgerow.errors import (
 )
 from hedgerow.privacy import NoiseSource, Register
 from hedgerow.queries import Groups, LinearQuery, Neighbours, Selection, query_scope
-from hedgerow.release import Estimate, Records, Release, Selected, check_confidence, check_selection, estimates, select
+from hedgerow.release import (
+    Estimate,
+    Records,
+    Release,
+    Selected,
+    check_confidence,
+    check_selection,
+    each_of,
+    estimates,
+    select,
+)
 from hedgerow.service.sessions.group import Question
 from hedgerow.service.sessions.registering import charging, check_registration, keeping_learnt, within_filter
 from hedgerow.service.sessions.repository import SessionRepository
@@ -114,6 +124,8 @@ MOST_OF_A_STATEMENT = 500
 """Most questions that one statement leads to."""
 MOST_CONFIDENCE = 0.999999999
 """Highest confidence of intervals: the rest is divided over up to a million epochs, and must not vanish in rounding."""
+MOST_CONFIDENCE_OF_A_STATEMENT = 0.999999
+"""The same of one number of a statement, whose rest is divided over the questions that it needs."""
 
 
 @dataclass
@@ -350,10 +362,18 @@ class SessionWorkers:
         Raises:
             QueryError: It leads to more than `MOST_OF_A_STATEMENT` questions, or the session answers no groups; nothing
                 was asked.
+            ConfigError: Rows are chosen by their answers, and too high a confidence is asked for all of them together.
             NotAllowedError, QuotaError: See `SessionWorker.ask`; what was answered before stays.
             TableError: See `ask`.
         """
         self.questions_of(data_set, selection, person=person)
+        number = selection.groups.size * len(selection.columns)
+        if selection.is_chosen and each_of(confidence, number) > MOST_CONFIDENCE_OF_A_STATEMENT:
+            raise ConfigError(
+                f"rows are chosen by their answers, so all {number:,} intervals are to hold together, and that at a "
+                "confidence which is too high",
+                remedy="leave LIMIT out, or take a lower confidence",
+            )
         worker = self._worker(data_set).worker
         try:
             kind = KnownAnswers if free else StatementAnswers
