@@ -602,8 +602,8 @@ class RunSpec:
         asked = summed_columns(self.workload or "", domain, regressed=False) if measured else []
         for by in sorted((by for _, by in asked if by), key=len, reverse=True):
             if not any(set(by) <= set(target.scope) for need in needs for target in need.targets):
-                table = Marginal(domain, tuple(by))
-                needs.append(Need(f"the number of records by {table.text}", None, (table,)))
+                group = Marginal(domain, tuple(by))
+                needs.append(Need(f"the number of records by {group.text}", None, (group,)))
         return needs
 
     def needed_steps(self, domain: Domain, budget: Budget) -> list[tuple[Measurable, float]]:

@@ -89,7 +89,7 @@ class KnownTable:
 
     def __eq__(self, other: object) -> bool:
         """Whether both say the same."""
-        if not isinstance(other, KnownTable) or self._hash != other._hash:
+        if not isinstance(other, KnownTable) or hash(self) != hash(other):
             return False
         return self.names == other.names and np.array_equal(self.counts, other.counts)
 

@@ -56,9 +56,9 @@ class SparkTasks:
     def _done(self, task: Callable[[Any], Any], items: list[Any]) -> list[Any]:
         """The results of one job, a partition for each."""
         sent = [_packed((task, item)) for item in items]
-        table = pa.table({"place": list(range(len(sent))), "item": pa.array(sent, pa.binary())})
+        packed = pa.table({"place": list(range(len(sent))), "item": pa.array(sent, pa.binary())})
         with without_pandas():
-            frame = self.session.createDataFrame(table).repartitionByRange(len(sent), "place")
+            frame = self.session.createDataFrame(packed).repartitionByRange(len(sent), "place")
             rows = run_job(self.session, frame.mapInArrow(_made, "place long, result binary").collect)
         return [_unpacked(bytes(result)) for _, result in sorted(rows)]
 
