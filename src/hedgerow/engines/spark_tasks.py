@@ -56,7 +56,8 @@ class SparkTasks:
     def _done(self, task: Callable[[Any], Any], items: list[Any]) -> list[Any]:
         """The results of one job, a partition for each."""
         sent = [_packed((task, item)) for item in items]
-        packed = pa.table({"place": list(range(len(sent))), "item": pa.array(sent, pa.binary())})
+        columns: list[pa.Array[Any]] = [pa.array(range(len(sent)), pa.int64()), pa.array(sent, pa.binary())]
+        packed = pa.Table.from_arrays(columns, names=["place", "item"])
         with without_pandas():
             frame = self.session.createDataFrame(packed).repartitionByRange(len(sent), "place")
             rows = run_job(self.session, frame.mapInArrow(_made, "place long, result binary").collect)
