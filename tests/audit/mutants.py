@@ -184,8 +184,9 @@ MISTAKES = [
     Mistake("ledger_checks", "if entry.neighbours != (relation or entries[0].neighbours):", "if not entry.neighbours:"),
     Mistake("ledger_checks", "if not is_public(entry.neighbours)", "if not entry.neighbours"),
     Mistake("ledger_checks", '*ledger["events"]):', '*ledger["events"][1:]):'),
-    Mistake("relations", "return Fraction(parts.most * (possible - cap)) ** 2", "return Fraction(possible - cap) ** 2"),
-    Mistake("relations", "parts.most * (possible - cap)", "parts.most * (cap)"),
+    Mistake("relations", "_records_of_weights(relation, column, cap) * (possible - cap)", "(possible - cap)"),
+    Mistake("relations", "cap) * (possible - cap)", "cap) * (cap)"),
+    Mistake("relations", "* cap**power) ** 2", "* cap) ** 2"),
     Mistake("relations", "(parts.weight, parts.largest) != (column, cap)", "parts.weight != column"),
     Mistake("relations", "return (2 if gaussian else 4) *", "return 2 *"),
     Mistake("relations", "return (2 if gaussian else 4) *", "return (1 if gaussian else 4) *"),
@@ -267,7 +268,7 @@ MISTAKES = [
     Mistake(
         "measurement_checks", 'entry.asks("query", PARITIES) and entry.label != LEARN', 'entry.asks("query", PARITIES)'
     ),
-    Mistake("measurement_checks", 'words if form in ("explicit", "blocks", "lost") else ""', '""'),
+    Mistake("measurement_checks", 'words if form in ("explicit", "blocks", "lost", "weights") else ""', '""'),
     Mistake("measurement_checks", "high - low <= 1 for", "high - low <= 5 for"),
     Mistake("measurement_checks", "not (before or after)", "not (before and after)"),
     Mistake("questions", "if mechanism not in kind.mechanisms:", "if not mechanism:"),
@@ -577,6 +578,7 @@ def relations_are_right(load: Load) -> None:
     assert relations.squared_of_persons(both) == 225
     assert relations.squared_of_persons("add-remove of records of weight (w) up to 40") == 1600
     assert relations.squared_of_lost(both, "w", 3, 7) == 400
+    assert [relations.squared_of_power(both, "w", 3, power) for power in (0, 2)] == [25, 2025]
     for column, cap in (("v", 3), ("w", 2)):
         try:
             relations.squared_of_lost(both, column, cap, 7)

@@ -150,10 +150,9 @@ def squared_of_lost(relation: str, column: str, cap: int, possible: int) -> Frac
         >>> squared_of_lost("add-remove of records of weight (w) up to 40", "w", 40, 43)
         Fraction(9, 1)
     """
-    parts = _fields_of(relation)
-    if (parts.weight, parts.largest) != (column, cap) or not cap < possible:
-        raise ValueError(f"{relation!r} has no weights {column!r} with a cap at {cap!r}, below {possible!r}")
-    return Fraction(parts.most * (possible - cap)) ** 2
+    if not cap < possible:
+        raise ValueError(f"a cap at {cap!r} takes nothing away of weights up to {possible!r}")
+    return Fraction(_records_of_weights(relation, column, cap) * (possible - cap)) ** 2
 
 
 def squared_of_power(relation: str, column: str, cap: int, power: int) -> Fraction:
@@ -172,10 +171,17 @@ def squared_of_power(relation: str, column: str, cap: int, power: int) -> Fracti
         >>> squared_of_power("add-remove of records of weight (w) up to 40", "w", 40, 2)
         Fraction(2560000, 1)
     """
+    if power not in (0, 2):
+        raise ValueError(f"{power!r} is no power of weights that is measured")
+    return Fraction(_records_of_weights(relation, column, cap) * cap**power) ** 2
+
+
+def _records_of_weights(relation: str, column: str, cap: int) -> int:
+    """The number of records of one person that count, where they have these weights."""
     parts = _fields_of(relation)
-    if (parts.weight, parts.largest) != (column, cap) or power not in (0, 2):
-        raise ValueError(f"{relation!r} has no weights {column!r} with a cap at {cap!r}, or {power!r} is no power")
-    return Fraction(parts.most * cap**power) ** 2
+    if (parts.weight, parts.largest) != (column, cap):
+        raise ValueError(f"{relation!r} has no weights {column!r} with a cap at {cap!r}")
+    return parts.most
 
 
 def squared_of_persons(relation: str) -> Fraction:

@@ -235,7 +235,7 @@ def test_a_dry_run_runs_the_steps_and_takes_them_back(tmp_path: Path, here: Plac
 
     before = tables()
     told = called(here, "migrate", "--store", path, "--dry-run")
-    assert [step.partition(":")[0] for step in told["steps"]] == ["0003", "0004", "0005"]
+    assert [step.partition(":")[0] for step in told["steps"]] == ["0003", "0004", "0005", "0006"]
     assert "Answers are found by their question" in told["steps"][0]
     assert tables() == before
     refused = here.call("server", "people", "--store", path)
