@@ -107,4 +107,10 @@ class Trials:
         ):
             remedy = "write a list below 'configurations:', and 'tries: 10' or none"
             raise ConfigError("these are no configurations", remedy=remedy)
-        return cls(tuple(map(Configuration.of, listed)), content.get("tries", TRIES))
+        made = []
+        for number, entry in enumerate(listed, 1):
+            try:
+                made.append(Configuration.of(entry))
+            except ConfigError as error:
+                raise ConfigError(f"configuration {number}: {error.message}", remedy=error.remedy) from error
+        return cls(tuple(made), content.get("tries", TRIES))

@@ -16,7 +16,7 @@ from hedgerow import GDP, MWEM, ZCDP, ApproxDP, PureDP, Release, SeededNoise, Ta
 from hedgerow.algorithms import CRITERION
 from hedgerow.audit import audit_files
 from hedgerow.domain import Categorical, Domain, IntegerRange
-from hedgerow.errors import BudgetExceededError, DamagedReleaseError, HedgerowError, ReleaseError
+from hedgerow.errors import BudgetExceededError, ConfigError, DamagedReleaseError, HedgerowError, ReleaseError
 from hedgerow.privacy import TRY, Budget, Curator, Ledger
 from hedgerow.queries import Neighbours, Persons
 from hedgerow.release import Criteria, Criterion, Verdict, slack_of
@@ -219,6 +219,11 @@ _LISTED = {"configurations": CONFIGURATIONS}
 def test_choices_that_cannot_be_made_are_refused_before_anything_is_spent(wrong: dict[str, Any]) -> None:
     with pytest.raises(HedgerowError):
         made(**{"configurations": CONFIGURATIONS, **wrong})
+
+
+def test_a_wrong_configuration_is_named_by_its_number() -> None:
+    with pytest.raises(ConfigError, match=r"configuration 3: .*nothing"):
+        made(configurations=[*CONFIGURATIONS, {"mechanism": "nothing"}])
 
 
 @pytest.mark.parametrize(
