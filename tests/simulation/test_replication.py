@@ -34,7 +34,7 @@ from hedgerow.domain import Calendar, Durations, Span
 from hedgerow.errors import ConfigError, DomainError
 from hedgerow.models import Empirical, Overlay
 from hedgerow.privacy import ZCDP, ApproxDP
-from hedgerow.queries import Parity, Persons, PublicData, Weight
+from hedgerow.queries import Marginal, Parity, Persons, PublicData, Weight
 from hedgerow.release import ReplicateEstimate, Replicates, Target, traced
 from tests.privacy.mutants import Mutant, killed
 
@@ -613,6 +613,59 @@ def noise_is_added_to_what_records_have() -> None:
     totals = [run.total - release.total for run in found.runs]  # the noise of both values is known to be this
     noise = [table[1] - (table.sum() - total) / 2.0 for table, total in zip(tables, totals, strict=True)]
     np.testing.assert_allclose(found.weights[rare].sum(axis=0), held + noise, atol=1.0)
+
+
+def measured_as(variances: dict[tuple[str, ...], float], release: Release) -> Release:
+    """A release that has other tables of its hypothesis, one normal noise in each cell."""
+    rng, (first, *_) = np.random.default_rng(0), release.measurements
+    tables = release.model.marginals(list(variances))
+    measurements = tuple(
+        replace(
+            first,
+            target=Marginal(release.domain, scope),
+            values=table.reshape(-1) + rng.normal(0.0, variance**0.5, table.size),
+            scale=variance**0.5,
+        )
+        for (scope, variance), table in zip(variances.items(), tables, strict=True)
+    )
+    return replace(release, measurements=measurements)
+
+
+def test_columns_of_noisy_pairs_have_the_counts_that_all_tables_tell() -> None:
+    """Counts of a have the variance 1,200 by a x b and 1,800 by a x c, so .6 and .4 of these; of a sample 1,000."""
+    release = MWEM().run(table(), Workload.marginals(DOMAIN, 2), ZCDP(1.0), noise=SeededNoise(0))
+    release = measured_as({("a", "b"): 400.0, ("a", "c"): 900.0}, replace(release, total=2000.0))
+
+    def of_a(which: Release) -> np.ndarray:
+        shares = zip((0.6, 0.4), which.measurements, strict=True)
+        mean = sum(share * each.values.reshape(2, -1).sum(axis=1) for share, each in shares)
+        return np.asarray(mean + (which.total - mean.sum()) / 2.0)
+
+    found = replicate(release, 3, target="file", seed=1)
+    (own,) = found._calibrated.coarse.tables(release.measurements, release.total).items()
+    assert own[0] == ("a",)
+    np.testing.assert_allclose(own[1], of_a(release))
+    assert found.weights is not None
+    first, (hypothesis,) = found.records.codes[:, 0], release.model.marginals([("a",)])
+    hypothesis = hypothesis + (release.total - hypothesis.sum()) / 2.0
+    np.testing.assert_allclose(np.bincount(first, found.weight), own[1], atol=0.01)
+    for run, weights in zip(found.runs, found.weights.T, strict=True):
+        np.testing.assert_allclose(np.bincount(first, weights), own[1] + of_a(run) - hypothesis, atol=0.01)
+
+
+def test_a_table_tells_a_column_once() -> None:
+    """What its pairs with two others tell of a column is one measurement, and not two."""
+    domain = Domain(IntegerRange(name, 0, size) for name, size in (("visits", 11), ("b", 1), ("c", 1)))
+    rng = np.random.default_rng(0)
+    columns = [np.minimum(rng.poisson(2.0, 2000), 11), *rng.integers(0, 2, (2, 2000))]
+    release = MWEM().run(Table(domain, columns), Workload.marginals(domain, 3), ZCDP(1.0), noise=SeededNoise(0))
+    coarse = replicate(release, 2, seed=0)._calibrated.coarse
+    numbers = coarse.numbers["visits"]
+    for times, held in ((1.5, 0), (0.9, 3)):  # of the variance of a sample: of counts, and of the sum of visits
+        counts = measured_as({domain.names: times * 2000.0 / 48.0}, release).measurements
+        assert len(coarse.tables(counts, 2000.0)) == held
+        variance = times * coarse.spreads["visits"] / (4.0 * float(numbers @ numbers))
+        assert len(coarse.tilts(measured_as({domain.names: variance}, release).measurements)) == held
 
 
 def _anything(patch: pytest.MonkeyPatch, name: str, value: object) -> None:

@@ -164,22 +164,24 @@ class Coarse:
     def tables(self, measurements: Sequence[Measurement], total: float) -> dict[Clique, Floats]:
         """Unbiased tables of groups, of all pairs of variables that were measured together, else of single ones.
 
-        Tables with more noise than a sample of as many records has are left out. One that was measured several times is
-        averaged by inverse variances, and so is what tables have in common.
+        Tables with more noise than a sample of as many records has are left out; a variable that is in no pair then has
+        a table of its own. One that was measured several times is averaged by inverse variances. Pairs have the counts
+        of single variables that all measurements tell.
 
         Args:
             measurements: Noisy answers; those of whole tables are used.
             total: Number of records, in counts.
         """
         sums, precisions = dict[Clique, Floats](), dict[Clique, float]()
-        for names, table, variance in self._pairs(measurements):
+        for names, table, variance in self._parts(measurements):
             coarse = self._summed(table, names)
             precision = coarse.size / (variance * table.size)
             sums[names] = sums.get(names, 0.0) + precision * coarse
             precisions[names] = precisions.get(names, 0.0) + precision
         found = {names: table / precisions[names] for names, table in sums.items()}
-        kept = {names for names, table in found.items() if 1.0 / precisions[names] <= total / table.size}
-        return self._agreed({names: table for names, table in found.items() if names in kept}, precisions, total)
+        kept = [names for names, table in found.items() if 1.0 / precisions[names] <= total / table.size]
+        paired = {name for names in kept if len(names) > 1 for name in names}
+        return self._agreed(found, [names for names in kept if len(names) > 1 or names[0] not in paired], total)
 
     def tilts(self, measurements: Sequence[Measurement]) -> dict[Margin, Tilt]:
         """Unbiased sums of numbers over all records, and in the groups of each other variable.
@@ -191,17 +193,16 @@ class Coarse:
             measurements: Noisy answers; those of whole tables are used.
         """
         sums, precisions = dict[Margin, Floats](), dict[Margin, float]()
-        for names, table, variance in self._pairs(measurements):
+        for names, table, variance in self._parts(measurements):
             for axis, name in enumerate(names):
                 if name not in self.numbers:
                     continue
                 numbers, others = self.numbers[name], names[:axis] + names[axis + 1 :]
                 by_group = self._summed(np.tensordot(numbers, table, (0, axis)), others).reshape(-1)
                 precision = len(numbers) / (variance * float(numbers @ numbers) * table.size)  # of the whole sum
-                for scope, each in {(name,): by_group.sum(keepdims=True), names: by_group}.items():
-                    margin = scope, name
-                    sums[margin] = sums.get(margin, 0.0) + precision * each
-                    precisions[margin] = precisions.get(margin, 0.0) + precision
+                margin = names, name
+                sums[margin] = sums.get(margin, 0.0) + precision * by_group
+                precisions[margin] = precisions.get(margin, 0.0) + precision
         means = {margin: each / precisions[margin] for margin, each in sums.items()}
         tilts = dict[Margin, Tilt]()
         for margin in sorted(means, key=lambda margin: len(margin[0])):
@@ -216,18 +217,19 @@ class Coarse:
                 tilts[margin] = Tilt(moved, self.numbers[name], groups)
         return tilts
 
-    def _pairs(self, measurements: Sequence[Measurement]) -> Iterator[tuple[Clique, Floats, float]]:
-        """Measured tables of two variables or one, and the variance of a cell."""
+    def _parts(self, measurements: Sequence[Measurement]) -> Iterator[tuple[Clique, Floats, float]]:
+        """What each measured table tells of each of its variables and pairs, once, and the variance of a cell."""
         for measured in _whole(measurements):
             scope, shape = measured.target.scope, self.domain.shape_of(measured.target.scope)
             if not self.groups.keys() >= {*scope}:  # a whole run chose a level that the release did not
                 continue
             possible = possible_cells(self.domain, scope) if self.domain.constraints else None
             table = measured.values.reshape(shape) * (1.0 if possible is None else possible)
-            for pair in combinations(range(len(scope)), min(2, len(scope))):
-                found = table.sum(axis=tuple(set(range(len(scope))) - {*pair}))
+            places = range(len(scope))
+            for part in (*combinations(places, 1), *combinations(places, 2)):
+                found = table.sum(axis=tuple({*places} - {*part}))
                 variance = max(measured.std**2, 1e-12) * table.size / found.size
-                yield tuple(scope[axis] for axis in pair), found, variance
+                yield tuple(scope[axis] for axis in part), found, variance
 
     def _summed(self, table: Floats, names: Clique) -> Floats:
         for axis, name in enumerate(names):
@@ -238,25 +240,16 @@ class Coarse:
         return table
 
     @staticmethod
-    def _agreed(
-        tables: Mapping[Clique, Floats], precisions: Mapping[Clique, float], total: float
-    ) -> dict[Clique, Floats]:
-        """Tables that agree in the counts of single variables: the averages of all of them."""
-        means, weights = dict[str, Floats](), dict[str, float]()
-        for names, table in tables.items():
+    def _agreed(found: Mapping[Clique, Floats], kept: Sequence[Clique], total: float) -> dict[Clique, Floats]:
+        """Some of the tables, with the counts of single variables and the total."""
+        agreed = dict[Clique, Floats]()
+        for names in kept:
+            moved = found[names] + (total - found[names].sum()) / found[names].size
             for axis, name in enumerate(names):
-                margin = np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)
-                weight = precisions[names] / margin.shape[1]
-                means[name] = means.get(name, 0.0) + weight * margin.sum(axis=1)
-                weights[name] = weights.get(name, 0.0) + weight
-        agreed = {}
-        for names, table in tables.items():
-            moved = table + (total - table.sum()) / table.size
-            for axis, name in enumerate(names):
-                mean = means[name] / weights[name]
+                mean = found[name,]
                 margin = np.moveaxis(moved, axis, 0).reshape(len(mean), -1)
                 step = (mean + (total - mean.sum()) / len(mean) - margin.sum(axis=1)) / margin.shape[1]
-                moved = moved + step.reshape([-1 if place == axis else 1 for place in range(table.ndim)])
+                moved = moved + step.reshape([-1 if place == axis else 1 for place in range(moved.ndim)])
             agreed[names] = moved
         return agreed
 
