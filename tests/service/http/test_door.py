@@ -29,8 +29,8 @@ def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-async def entering(door: middleware.Door) -> asyncio.Task[float]:
-    task = asyncio.ensure_future(door.enter())
+async def entering(door: middleware.Door, who: str | None = None) -> asyncio.Task[float]:
+    task = asyncio.ensure_future(door.enter(who))
     await asyncio.sleep(0)
     return task
 
@@ -58,6 +58,46 @@ def test_places_go_to_those_who_wait_longest() -> None:
         assert await second == 0.0
         door.leave(-1e9)
         assert await door.enter() == 0.0
+
+    asyncio.run(run())
+
+
+def test_one_person_keeps_nobody_else_out() -> None:
+    async def run() -> None:
+        door = middleware.Door(4, 10.0)
+        assert [await door.enter("ada") for _ in range(3)] == [0.0] * 3
+        waiting = [await entering(door, "ada") for _ in range(50)]
+        assert not any(task.done() for task in waiting)  # three quarters of the places are hers
+        assert await door.enter("bob") == 0.0
+        late = await entering(door, "bob")
+        for _ in range(2):  # they have turns: one of ada's, and then bob's
+            door.leave(-1e9, "ada")
+        await asyncio.sleep(0)
+        assert late.done()
+        assert late.result() == 0.0
+        assert [task.done() for task in waiting[:2]] == [True, False]
+        for task in waiting:
+            task.cancel()
+
+    asyncio.run(run())
+
+
+def test_a_long_queue_of_one_person_turns_no_other_away(clock: Clock) -> None:
+    async def run() -> None:
+        door = middleware.Door(1, 1.0)
+        await paced(door, clock, 0.1, 1_000)
+        assert await door.enter("ada") == 0.0
+        waiting = [await entering(door, "ada") for _ in range(20)]
+        assert sum(task.done() for task in waiting) == pytest.approx(10, abs=1)  # she herself is told to come again
+        bob = await entering(door, "bob")
+        assert not bob.done()
+        for _ in range(2):
+            door.leave(-1e9, "ada")
+        await asyncio.sleep(0)
+        assert bob.done()
+        assert bob.result() == 0.0
+        for task in waiting:
+            task.cancel()
 
     asyncio.run(run())
 
@@ -152,7 +192,7 @@ def test_nobody_waits_longer_than_told_and_no_place_is_lost() -> None:
 
 
 def enters(seconds: float) -> Any:
-    async def enter(_: Any) -> float:
+    async def enter(*_: Any) -> float:
         return seconds
 
     return enter
@@ -174,6 +214,16 @@ def test_who_would_wait_is_told_for_how_long(here: Api, monkeypatch: pytest.Monk
     assert here.call("GET", "/v1/datasets/survey", "hgr_wrong").status_code == 401
     here.store.revoke(ada.split("_")[1], by=None)
     assert here.call("GET", "/v1/datasets/survey", ada).status_code in (401, 503)
+
+
+def test_a_token_that_was_revoked_takes_no_place_again(here: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada = here.token("ada")
+    monkeypatch.setattr(type(here.store), "token_at_hand", lambda *_: None)  # as of a store that others write to
+    assert here.call("GET", "/v1/datasets/survey", ada).status_code == 200
+    here.store.revoke(ada.split("_")[1], by=None)
+    assert here.call("GET", "/v1/datasets/survey", ada).status_code == 401
+    monkeypatch.setattr(middleware.Door, "enter", enters(2.5))
+    assert here.call("GET", "/v1/datasets/survey", ada).status_code == 401
 
 
 def test_what_is_known_is_answered_in_front_of_a_door_that_is_shut(here: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -290,20 +290,22 @@ class GatedRoute(APIRoute):
         async def admitted(service: Service, request: StrictRequest) -> Response:
             header = credential(request)
             caller = service.signed_in(header)
-            if caller is None and not service.verifier.has_seen(bearer(header)):  # strangers take no places
+            seen = service.verifier.person_of(bearer(header)) if caller is None else None
+            if caller is None and seen is None:  # strangers take no places
                 caller = await self._caller(request)
+            who = seen if caller is None else caller.person.id
             body = await request.body()  # nobody waits for who sends slowly
             if caller is not None:
                 request.state.caller = caller
                 if self.repeats and (kept := service.replies.at_hand(request, caller.token.id, body)):
                     return kept
-            if seconds := await service.door.enter():
+            if seconds := await service.door.enter(who):
                 return problems.busy(seconds)
             since = asyncio.get_running_loop().time()
             try:
                 return await passed(service, request)
             finally:
-                service.door.leave(since)
+                service.door.leave(since, who)
 
         async def passed(service: Service, request: StrictRequest) -> Response:
             if self.who != "anyone" and not hasattr(request.state, "caller"):

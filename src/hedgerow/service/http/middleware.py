@@ -7,7 +7,8 @@ import math
 import re
 import time
 from abc import ABC, abstractmethod
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from limits import RateLimitItem, RateLimitItemPerMinute
@@ -130,9 +131,10 @@ _FIRST_PACE = 0.004
 class Door:
     """Requests that are let in one after the other, so that only some are inside at a time, and none waits for long.
 
-    Those beyond stand in a queue, in the order in which they came. Who would wait there too long, at the pace at which
-    requests leave, is turned away at once, and told when all who were turned away before will have been answered too.
-    For one event loop.
+    Those beyond stand in queues, one for each person, who are let in in turns, and each in the order in which they
+    came. Nobody has more than three quarters of the places: whose requests take long keeps nobody else out. Who would
+    wait too long, at the pace at which requests leave, is turned away at once, and told when all who were turned away
+    before will have been answered too. For one event loop.
 
     Args:
         places: Requests inside at a time.
@@ -141,68 +143,87 @@ class Door:
     Example:
         >>> import asyncio
         >>> door = Door(1, 1.0)
-        >>> asyncio.run(door.enter()), door.full()
+        >>> asyncio.run(door.enter("ada")), door.full("bob")
         (0.0, 0.0)
     """
 
     def __init__(self, places: int, longest: float) -> None:
         """Let in whoever comes first, and guess the pace until some were answered."""
         self._free = places
+        self._most = places - places // 4
         self._longest = longest
-        self._queue: deque[asyncio.Future[None]] = deque()
+        self._inside: defaultdict[Hashable, int] = defaultdict(int)
+        self._queues: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
         self._each = _FIRST_PACE
         self._left = self._booked = 0.0
 
-    def full(self) -> float:
-        """Seconds after which to come again, if one more would wait for too long; else 0."""
-        expected = (len(self._queue) + 1) * self._each
-        return self._later(expected) if self._free == 0 and expected > self._longest else 0.0
+    def full(self, who: Hashable = None) -> float:
+        """Seconds after which to come again, if one more of a person would wait for too long; else 0."""
+        place = len(self._queues.get(who, ())) + 1
+        expected = (1 + sum(min(len(each), place) for each in self._queues.values())) * self._each
+        return self._later(expected) if not self._lets_in(who) and expected > self._longest else 0.0
 
-    async def enter(self) -> float:
+    async def enter(self, who: Hashable = None) -> float:
         """Wait for a place inside.
+
+        Args:
+            who: The person.
 
         Returns:
             0 with a place, which `leave` gives back; else the seconds after which to come again.
         """
-        if seconds := self.full():
+        if seconds := self.full(who):
             return seconds
-        if self._free > 0:
+        if self._lets_in(who):
             self._free -= 1
+            self._inside[who] += 1
             self._left = _now()  # the pace is that of a full house
             return 0.0
         place = asyncio.get_running_loop().create_future()
-        self._queue.append(place)
+        self._queues.setdefault(who, deque()).append(place)
         try:
             async with asyncio.timeout(self._longest):
                 await place
         except BaseException as error:
             if place.done() and not place.cancelled():
-                self._pass_on()
+                self._pass_on(who)
             if not isinstance(error, TimeoutError):
                 raise
             return self._later(self._longest)
         return 0.0
 
-    def leave(self, since: float) -> None:
-        """Give a place back; whoever waits longest has it next.
+    def leave(self, since: float, who: Hashable = None) -> None:
+        """Give a place back; whoever waits longest of the person whose turn it is has it next.
 
         Args:
             since: Time at which it was had, on the loop's clock.
+            who: The person who had it.
         """
         now = _now()
         if self._free == 0:
             self._each += _NEWEST * (min(now - self._left, _SLOWEST * self._each) - self._each)
         self._each = min(self._each, now - since)  # alone it took no longer than that
         self._left = now
-        self._pass_on()
+        self._pass_on(who)
 
-    def _pass_on(self) -> None:
-        while self._queue:
-            place = self._queue.popleft()
-            if not place.done():
-                place.set_result(None)
-                return
+    def _lets_in(self, who: Hashable) -> bool:
+        return self._free > 0 and self._inside.get(who, 0) < self._most
+
+    def _pass_on(self, who: Hashable) -> None:
+        self._inside[who] -= 1
+        if not self._inside[who]:
+            del self._inside[who]
         self._free += 1
+        for each, queue in [*self._queues.items()]:
+            while queue and queue[0].done():
+                queue.popleft()
+            if queue and self._lets_in(each):
+                self._free -= 1
+                self._inside[each] += 1
+                queue.popleft().set_result(None)
+                self._queues.move_to_end(each)
+            if not queue:
+                del self._queues[each]
 
     def _later(self, seconds: float) -> float:
         """Book a time after those of everyone who was turned away before; beyond the latest, in another round."""

@@ -147,6 +147,7 @@ class Verifier:
         self._store = store
         self._largest = known
         self._known: OrderedDict[bytes, bytes] = OrderedDict()
+        self._good: OrderedDict[bytes, int] = OrderedDict()
         self._lock = threading.Lock()
         self._one_at_a_time = threading.Lock()
 
@@ -171,10 +172,15 @@ class Verifier:
         found = self._store.token(parts[0])
         salt, digest = (b"\0" * SALT_BYTES, b"") if found is None else found[1:3]
         right = self._is_right(text, parts[1], salt, digest, before_work)
-        if found is None or not right:
-            raise WrongTokenError
-        token, _, _, person = found
-        _check_still_good(token, now or datetime.now(UTC))
+        good = None
+        try:
+            if found is None or not right:
+                raise WrongTokenError
+            token, _, _, person = found
+            _check_still_good(token, now or datetime.now(UTC))
+            good = person.id
+        finally:
+            self._note(text, good)
         return Caller(person, token)
 
     def caller_at_hand(self, text: str) -> Caller | None:
@@ -193,14 +199,23 @@ class Verifier:
         _check_still_good(found[0], datetime.now(UTC))
         return Caller(found[3], found[0])
 
-    def has_seen(self, text: str) -> bool:
-        """Whether a token was right when it was verified last, without a look whether it still is.
+    def person_of(self, text: str) -> int | None:
+        """The number of the person of a token that was good when it was looked at last; None for any other.
 
         Args:
             text: The token as sent.
         """
         with self._lock:
-            return hashlib.sha256(text.encode()).digest() in self._known
+            return self._good.get(hashlib.sha256(text.encode()).digest())
+
+    def _note(self, text: str, person: int | None) -> None:
+        key = hashlib.sha256(text.encode()).digest()
+        with self._lock:
+            self._good.pop(key, None)
+            if person is not None:
+                self._good[key] = person
+            while len(self._good) > self._largest:
+                self._good.popitem(last=False)
 
     def _is_right(self, text: str, secret: str, salt: bytes, digest: bytes, before_work: Callable[[], None]) -> bool:
         key = hashlib.sha256(text.encode()).digest()
