@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,20 @@ def test_means_and_groups_are_calibrated_too() -> None:
     for row, age in zip(groups.cells, ages, strict=True):
         assert row[1].low is not None
         assert row[1].low - 3.0 < age < row[1].high + 3.0
+
+
+def test_a_hypothesis_without_mass_makes_no_number_public() -> None:
+    release = released(calibrated(("sex",)), rounds=1)
+    model = release.model.copy()
+    model.reweigh(("race",), np.array([0.0, 0.0, 0.0, -1e4]))
+    model.rescale(release.total)
+    assert model.marginals([("race",)])[0][3] == 0.0
+    answer = replace(release, model=model).answer("race = 3")
+    assert answer.low is not None
+    assert answer.high is not None
+    codes, weights = survey()
+    assert answer.low < np.minimum(weights, CAP)[codes["race"] == 3].sum() < answer.high
+    assert "public" not in answer.covers
 
 
 def test_totals_of_the_population_are_kept_by_files_and_audit(tmp_path: Path) -> None:

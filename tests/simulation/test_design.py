@@ -158,8 +158,22 @@ def test_intervals_hold_the_linearised_error() -> None:
         design_error(released(), "sex = 1", DESIGN)
 
 
+def test_small_noise_has_the_variance_of_its_lattice() -> None:
+    """A continuous law of the same scale has more of it: clusters that are nearly alike seemed to be more alike."""
+    release, rng = released(), np.random.default_rng(6)
+    (measured,) = (each for each in release.measurements if each.target.scope == ("village", "ill"))
+    ill = np.arange(STRATA * CLUSTERS) % 2 + 3
+    exact, apart = np.column_stack([8 - ill, ill]), STRATA * CLUSTERS * 0.25 * CLUSTERS / (CLUSTERS - 1)
+    found = []
+    for _ in range(500):
+        one, other = rng.geometric(1.0 - np.exp(-1.0 / 0.3), (2, *exact.shape))
+        noisy = replace(measured, values=(exact + one - other).reshape(-1).astype(np.float64), scale=0.3)
+        found.append(design_error(replace(release, measurements=(noisy,)), "ill = 1", DESIGN).error)
+    assert np.mean(np.square(found)) == pytest.approx(apart / exact.sum() ** 2, rel=0.05)
+
+
 def _noise_left_in(patched: pytest.MonkeyPatch) -> None:
-    patched.setattr("hedgerow.queries.Measurement.std", property(lambda _: 1e-9))
+    patched.setattr("hedgerow.simulation.design.LaplaceNoise.std", property(lambda _: 1e-9))
 
 
 def _all_clusters_drawn(patched: pytest.MonkeyPatch) -> None:

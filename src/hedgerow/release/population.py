@@ -21,7 +21,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Domain, KnownTable, places_in, shared_names, spread_over, summed_known, telling
+from hedgerow.domain import (
+    Domain,
+    KnownTable,
+    places_in,
+    possible_cells,
+    shared_names,
+    spread_over,
+    summed_known,
+    telling,
+)
 from hedgerow.models import Model, Overlay, rake
 from hedgerow.queries import LATTICE_BITS, Explicit, LinearQuery, Marginal, Measurement
 
@@ -114,11 +123,14 @@ class Calibrated:
                 left -= np.where(at >= 0, step[np.maximum(at, 0)], 0.0)
                 known += float(step @ table.counts)
                 moved = max(moved, float(np.abs(step).max()))
-        return cls(known, Explicit.of(domain, scope, left, query.text), not left[masses > 0.0].any())
+        possible = possible_cells(domain, scope)  # a hypothesis without mass says nothing of what there may be
+        exact = not (left if possible is None else left[possible.reshape(-1)]).any()
+        return cls(known, Explicit.of(domain, scope, left, query.text), exact)
 
 
 def _means(values: Floats, masses: Floats, at: Floats, cells: int) -> Floats:
-    """Means of values in each cell of a table, on the lattice of values of queries; 0 where there is no mass."""
+    """Means of values in each cell of a table, on the lattice of values of queries; plain ones where it has no mass."""
+    masses = np.where(np.bincount(at, weights=masses, minlength=cells)[at] > 0.0, masses, 1.0)
     held = np.bincount(at, weights=masses, minlength=cells)
     sums = np.bincount(at, weights=values * masses, minlength=cells)
     means = np.divide(sums, held, out=np.zeros(cells), where=held > 0.0)

@@ -19,7 +19,8 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Domain, possible_cells, spread_over
 from hedgerow.errors import ConfigError
 from hedgerow.models import Model
-from hedgerow.queries import LinearQuery, Marginal, parse_predicate
+from hedgerow.privacy import GaussianNoise, LaplaceNoise, step_of
+from hedgerow.queries import LinearQuery, Marginal, NoiseKind, parse_predicate
 from hedgerow.release import Release, check_confidence
 
 _NONE = 1e-12
@@ -177,7 +178,9 @@ def design_error(
     meets = np.moveaxis(meets, at, 0).reshape(shape[at], -1)[0]
     stratum, total = design.stratum_of(domain), max(1.0, float(table.sum()))
     share = float((table @ meets).sum()) / total
-    noise = best.std**2 * float(np.square(meets - share).sum())
+    law = LaplaceNoise if best.noise is NoiseKind.LAPLACE else GaussianNoise
+    std = law(best.scale, step=step_of(best.target) * release.budget.neighbours.grain).std  # on its lattice
+    noise = std**2 * float(np.square(meets - share).sum())
     residuals, variance, spread, clusters = table @ (meets - share), 0.0, 0.0, 0
     for each in np.unique(stratum[stratum >= 0]):
         inside = residuals[stratum == each]
