@@ -659,6 +659,14 @@ def test_a_declared_order_of_labels_is_kept() -> None:
     assert entries_of(pd.DataFrame({"x": unordered}))["x"]["values"] == sorted(levels)
 
 
+def test_categories_that_are_no_texts_keep_their_type() -> None:
+    cells = {"n": [1, 2, 3], "flag": [False, True, False], "day": [*pd.date_range("2020-01-01", periods=3)]}
+    drafted_as = entries_of(pd.DataFrame({name: pd.Categorical(some * 90) for name, some in cells.items()}))
+    assert drafted_as["n"] == {"min": 1, "max": 3}
+    assert drafted_as["flag"] == {"values": [False, True]}
+    assert "dictionary" not in str(drafted_as["day"])
+
+
 def test_intervals_periods_and_cells_of_several_types_of_a_data_frame_are_labels(tmp_path: Path) -> None:
     ages = pd.Series([3.0, 12.0, 40.0, np.nan] * 50)
     months = pd.period_range("2020-01", periods=4, freq="M")

@@ -298,7 +298,7 @@ def _of_rows(domain: Domain, given: Any, what: str) -> KnownTable:
     try:
         numbers = np.asarray(rows.column(told[0]).cast(pa.int64()).to_numpy(), dtype=np.int64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
-        raise DomainError(f"{what}: a count is no whole number", remedy="give numbers of records") from error
+        raise DomainError(f"{what}: a count is no whole number", remedy="round the counts") from error
     clique = domain.clique(names)
     shape = domain.shape_of(clique)
     places = np.ravel_multi_index(tuple(codes), shape) if codes else np.zeros(rows.num_rows, dtype=np.int64)

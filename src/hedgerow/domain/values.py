@@ -96,14 +96,17 @@ def type_called(name: str) -> pa.DataType:
 
 
 def type_name(kind: pa.DataType) -> str | None:
-    """The name in a layout of an Arrow type; None where it has none.
+    """The name in a layout of an Arrow type; None where it has none. Categories that are no texts have their own type.
 
     Example:
         >>> type_name(pa.date32()), type_name(pa.float32()), type_name(pa.list_(pa.int8()))
         ('date32', 'float', None)
+        >>> [type_name(pa.dictionary(pa.int8(), values)) for values in (pa.string(), pa.int64())]
+        ['dictionary', 'int64']
     """
-    if pa.types.is_dictionary(kind):
-        return "dictionary"
+    if isinstance(kind, pa.DictionaryType):
+        values: pa.DataType = kind.value_type
+        return "dictionary" if _are_texts(values) else type_name(values)
     name = {"date32[day]": "date32", "date64[ms]": "date64", "string_view": "string"}.get(str(kind), str(kind))
     try:
         known = type_called(name) == kind or name == "string"
@@ -218,7 +221,8 @@ def _narrow(attribute: Binned, drawn: Drawn) -> NDArray[Any]:
 
 
 def _are_texts(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind)
+    texts = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_dictionary
+    return any(is_kind(kind) for is_kind in texts)
 
 
 def _converted(values: pa.Array[Any], kind: pa.DataType, attribute: Attribute) -> pa.Array[Any]:

@@ -267,6 +267,14 @@ def test_a_tree_has_a_release_and_a_file_of_each_table(tree: Place) -> None:
     assert "3 tables are linked, and there are 2 releases" in " ".join(result.output.split())
 
 
+def test_a_column_that_a_table_above_has_too_is_told(tree: Place) -> None:
+    declared = "attributes: {pay: {min: 0, max: 2}, b: {min: 0, max: 3}}\n"
+    for rule, told in (("", True), ("constraints: [impossible: pay = 2 and b = 3]\n", False)):
+        (tree / "jobs.yaml").write_text(declared + rule)
+        result = synth(tree, "--further", tree / "further.yaml", "--share", "no share")
+        assert ("jobs: b stand in a table above too" in result.output.replace("\n", " ")) is told
+
+
 def test_a_register_is_charged_once_for_a_tree(tree: Place) -> None:
     (tree / "further.yaml").write_text(FURTHER.format(tree.folder, ", in_all: 4"))
     options = ("--register", tree / "r.register", "--limit", 2, "--limit-delta", 1e-6, "--share", "0.2,0.3")

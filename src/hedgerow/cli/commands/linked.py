@@ -23,7 +23,7 @@ from hedgerow.queries import Persons
 if TYPE_CHECKING:
     from hedgerow.algorithms import Algorithm
     from hedgerow.data import Table
-    from hedgerow.domain import Children, Linked
+    from hedgerow.domain import Children, Domain, Linked
     from hedgerow.privacy import Budget, NoiseSource
     from hedgerow.queries import Workload
     from hedgerow.release import LinkedRelease, Release
@@ -146,10 +146,11 @@ class _Tables(Options, panel="Table"):
         ]
         return own + [Path(path) for each in self.more for path in (each.table, each.domain)]
 
-    def linked(self, *, tentative: Sequence[bool]) -> Linked:
+    def linked(self, shown: Output, *, tentative: Sequence[bool]) -> Linked:
         """The domains, joined by the keys.
 
         Args:
+            shown: Prints a warning of columns that a table has no say in.
             tentative: Of each table of children, whether it may stay open which columns are of the second order.
         """
         from hedgerow.domain import Children, Linked
@@ -178,9 +179,9 @@ class _Tables(Options, panel="Table"):
             order=self.order,
             second_order=self.second_order,
         )
-        first, *more = (
-            described(each, may_stay_open=may) for each, may in zip((own, *self.more), tentative, strict=True)
-        )
+        below = (own, *self.more)
+        first, *more = tables = [described(each, may_stay_open=may) for each, may in zip(below, tentative, strict=True)]
+        _warn_of_shared(shown, root, {each.name: table for each, table in zip(below, tables, strict=True)})
         return Linked.of(
             root,
             first.domain,
@@ -205,6 +206,19 @@ class _Tables(Options, panel="Table"):
             before_rows=before_rows,
             more=[each.table for each in self.more],
         )
+
+
+def _warn_of_shared(shown: Output, root: Domain, tables: Mapping[str, Children]) -> None:
+    """Warn of columns that a table above has too, and that no rule between the tables is about: those are its own."""
+    above = [{*root.names}]
+    for name, table in tables.items():
+        known, ruled = above[table.above], {each for rule in table.domain.constraints for each in rule.scope}
+        if shared := [each for each in table.domain.names if each in known and each not in ruled]:
+            shown.warn(
+                f"{name}: {', '.join(shared)} stand in a table above too, and are taken from there. What the table of "
+                f"{name} itself has in columns of these names is not read: give other columns other names"
+            )
+        above.append({*known, *table.domain.names})
 
 
 @dataclass(frozen=True)
@@ -326,7 +340,7 @@ def synth_linked(
     between = budgeted.between(Persons(tables.key, tables.at_most))
     budget = budgeted.budget(between)
     given = [workloads.children_workload, *(each.workload for each in more)]
-    linked = tables.linked(tentative=[spec is None for spec in given])
+    linked = tables.linked(shown, tentative=[spec is None for spec in given])
     asked = workloads.of(linked, more)
     checked = [each or default for each, default in zip(asked, default_workloads(linked), strict=True)]
     for each in checked[1:]:

@@ -46,6 +46,13 @@ _ABSENT = {
     "JOIN": "register or release the joined table, with the persons that it is about",
     "HAVING": "ask for all groups, and leave out those you do not need",
     "LIMIT": "it follows ORDER BY, which says what the first rows are",
+    "CASE": "group by a level of a column, or ask for the share that meets a condition, as in AVG(age < 40)",
+    "DISTINCT": "GROUP BY tells the values, each with its count",
+    "ALL": "name the columns after GROUP BY",
+    "UNION": "ask in several statements",
+    "AS": "leave it out: a name after AS is one of a column that is selected, and stands beside it",
+    "a name without AS": "write AS before a name, as in COUNT(*) AS n; a condition follows WHERE",
+    "a condition among the columns": "ask for the share that meets it, as in AVG(age < 40), or group by a level",
     "OFFSET": "ask for all groups, and leave out those you do not need",
 }
 
@@ -286,7 +293,9 @@ def _read(reader: StatementReader, domain: Domain, *, ordered: bool = True) -> _
         if reader.kind() != "COMMA":
             break
         reader.take()
-    reader.expect("FROM", "FROM does not follow the columns", WORD="a name without AS", NAME="a name without AS")
+    unnamed, condition = "a name without AS", "a condition among the columns"
+    signs = dict.fromkeys(("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "IN", "BETWEEN", "IS"), condition)
+    reader.expect("FROM", "FROM does not follow the columns", WORD=unnamed, NAME=unnamed, **signs)
     reader.take_table()
     if reader.kind() == "WHERE":
         reader.take()
@@ -424,7 +433,8 @@ def _numeric(domain: Domain, name: str, function: str) -> str:
     if not isinstance(attribute, Ordered):
         raise QueryError(
             f"{function} of {shown(name)}, which has no numbers",
-            remedy="name a numeric column, or count its values by GROUP BY",
+            remedy="name a column with 'min' and 'max', or with bins; count values by GROUP BY, or ask for the share "
+            f"of one: AVG({Conjunction.where(domain, {name: [0]}).text})",
         )
     if attribute.scale is not None and not isinstance(attribute.scale, Decimals):
         raise QueryError(

@@ -135,6 +135,6 @@ class StatementReader:
             names: For a kind of word, its meaning at this place.
         """
         word = (unsupported(self._tokens[self._place]) or names.get(self.kind())) if self.kind() else ""
-        raise QueryError(
-            f"{word} is not supported" if word else f"the statement is not understood: {otherwise}", remedy=self.remedy
-        )
+        if word:
+            self.refuse_word(word)
+        raise QueryError(f"the statement is not understood: {otherwise}", remedy=self.remedy)
