@@ -489,7 +489,7 @@ def test_shares_and_workloads_of_a_tree_can_be_chosen() -> None:
     )
     assert [release.budget.limit for release in tree.releases] == [0.5, 0.5, 1.0]
     assert tree.releases[2].workload == asked
-    for share, message in (((0.5,), "1 shares of 3 tables"), ((0.5, 0.5), "a share of 1")):
+    for share, message in (((0.5,), "1 shares of 3 tables"), ((0.7, 0.3), "shares of 1 together")):
         with pytest.raises(ConfigError, match=message):
             release_linked(MWEM(), read, linked, PureDP(2.0), share=share)
     with pytest.raises(ConfigError, match="3 linked tables, 2 that were read and 2 workloads"):

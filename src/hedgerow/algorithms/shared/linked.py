@@ -8,6 +8,7 @@ privacy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -28,6 +29,9 @@ PARENTS_SHARE = 0.3
 
 PARENTS_WEIGHT = 8.0
 """Weight of an error in a pair of the parents' own columns, relative to one with a column of the first child."""
+
+_LEAST = 1e-9
+"""Share of the budget that is left for the last table, at least."""
 
 SMALL_NOISE = 0.1
 """Expected noise in a table of three children in a row up to which it is measured unasked, as a share of children."""
@@ -159,7 +163,8 @@ def budgets_of(linked: Linked, budget: Budget, share: float | Sequence[float] = 
         share: Share of the parents, or of each table but the last.
 
     Raises:
-        ConfigError: There are more shares than tables but the last, or fewer; or see ``split_budget``.
+        ConfigError: There are more shares than tables but the last, or fewer, or they leave nothing for the last; or
+            see ``split_budget``.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange, PureDP
@@ -171,6 +176,8 @@ def budgets_of(linked: Linked, budget: Budget, share: float | Sequence[float] = 
     shares = [*share] if isinstance(share, Sequence) else [share, *[(1.0 - share) / below] * (below - 1)]
     if len(shares) != below:
         raise ConfigError(f"{len(shares)} shares of {below + 1} tables", remedy="give that of each but the last")
+    if math.fsum(shares) > 1.0 - _LEAST:  # up to rounding all of it, which the last table would tell after the others
+        raise ConfigError(f"shares of {math.fsum(shares):.12g} together", remedy="leave some of 1 for the last table")
     first, second = split_budget(budget, shares[0])
     parts, left = [first, second], 1.0 - shares[0]
     for each in shares[1:]:
