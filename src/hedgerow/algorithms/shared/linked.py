@@ -176,7 +176,7 @@ def budgets_of(linked: Linked, budget: Budget, share: float | Sequence[float] = 
     shares = [*share] if isinstance(share, Sequence) else [share, *[(1.0 - share) / below] * (below - 1)]
     if len(shares) != below:
         raise ConfigError(f"{len(shares)} shares of {below + 1} tables", remedy="give that of each but the last")
-    if below > 1 and math.fsum(shares) > 1.0 - _LEAST:  # up to rounding all of it, which the last table would tell after the others
+    if below > 1 and math.fsum(shares) > 1.0 - _LEAST:  # the last would fail
         raise ConfigError(f"shares of {math.fsum(shares):.12g} together", remedy="leave some of 1 for the last table")
     first, second = split_budget(budget, shares[0])
     parts, left = [first, second], 1.0 - shares[0]
