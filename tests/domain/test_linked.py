@@ -92,6 +92,7 @@ def test_listed_values_order_children_as_they_are_listed() -> None:
         ({"number": "age"}, "there is a column 'age' already"),
         ({"number": "home"}, "there is a column 'home' already"),
         ({"order": "rooms"}, "no column 'rooms' that is never missing"),
+        ({"order": "Age"}, "did you mean 'age'"),
         ({"order": "who"}, "no column 'who' that is never missing"),
         ({"order": "sex", "children": Domain([Categorical("sex", "FM", other="?")])}, "no column 'sex' that is never"),
         ({"order": "t", "children": Domain([IntegerRange("t", 0, 9, missing="?")])}, "that is never missing"),

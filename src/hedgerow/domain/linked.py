@@ -23,6 +23,7 @@ import numpy as np
 
 from hedgerow.arrays import Ints
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, closed
+from hedgerow.domain.conditions import did_you_mean
 from hedgerow.domain.constraint import Constraint
 from hedgerow.domain.derived import Clique
 from hedgerow.domain.domain import Domain
@@ -397,7 +398,9 @@ def _before(parents: Domain, children: Domain, order: str, second_order: Collect
     of_order = next((attribute for attribute in own if attribute.name == order), None)
     if of_order is None or not 1 < of_order.size == of_order.ordinary:
         message = f"children have no column {order!r} that is never missing, which orders them"
-        raise DomainError(message, remedy="order them by a column with 'min' and 'max', or with listed values alone")
+        remedy = "order them by a column with 'min' and 'max', or with listed values alone"
+        names = [attribute.name for attribute in own]
+        raise DomainError(message, remedy=remedy if order in children else did_you_mean(order, names))
     for name in (*parents.names, *children.names):
         if name == GAP or name.startswith(_PREVIOUS):
             message = f"the column {name!r} has the name of what is said of the child before"

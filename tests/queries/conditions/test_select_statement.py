@@ -83,7 +83,7 @@ def test_a_statement_is_groups_columns_and_a_condition(
         ("select sex, count(*) as sex from t group by sex", "two columns of the answer are named 'sex'", "by AS"),
         ('select avg(age) as n, avg(hours) as "n low" from t', "are named 'n low'", "by AS"),
         ("select quantile(age, x) from t", "a share between 0 and 1 is missing", "supported are"),
-        ("select sex, count(*) from t", "'sex' is selected, and not in GROUP BY", "supported are"),
+        ("select sex, count(*) from t", "'sex' is selected, and not in GROUP BY", "name it after GROUP BY"),
         ("select sex from t group by sex", "nothing is counted", "COUNT(*)"),
         ("select count(*) as n from t group by n", "GROUP BY n, which is no column", "supported are"),
         ("select sex as n, count(*) as n from t group by sex", "two columns of the answer are named 'n'", "by AS"),
@@ -245,6 +245,12 @@ def test_functions_of_dates_are_their_levels(text: str, level: str) -> None:
     value = "2021-Q2" if level == "came.quarter" else "2021"
     for where in (f"{text} = '{value}'", f"not ({text} <> '{value}')"):
         assert parse_predicate(where, VISITS).text == parse_predicate(f"{level} = '{value}'", VISITS).text
+
+
+def test_dates_may_have_their_type_before_them() -> None:
+    for where in ("born >= date '1995-01-01'", "born not in (DATE '1995-01-01', timestamp '1996-01-01')"):
+        plain = where.replace("date ", "").replace("DATE ", "").replace("timestamp ", "")
+        assert parse_predicate(where, MIXED).text == parse_predicate(plain, MIXED).text
 
 
 def test_a_level_that_a_date_does_not_have_is_named() -> None:

@@ -30,6 +30,8 @@ _AS_THEY_ARE = frozenset({
 _SEPARATING = frozenset({"SEMICOLON", "EQ", "NEQ", "LT", "LTE", "GT", "GTE", "L_PAREN", "R_PAREN", "COMMA"})
 _SIGNED = frozenset({"DASH", "PLUS", "DOT", "STAR"})
 """Signs that a name may hold unquoted, though not begin with: ``-5``, ``.5`` and ``COUNT(*)`` mean something else."""
+_DATED = frozenset({"date", "timestamp", "time"})
+"""Words before a text that is a date or a time, as in ``DATE '2025-01-31'``."""
 _SPELT_AS_WORDS = frozenset({"AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "TRUE", "FALSE"})
 """Kinds that sqlglot may also see in signs, such as ``&&``."""
 
@@ -78,6 +80,8 @@ def tokens_of(text: str, names: Collection[str] = ()) -> list[Token]:
     Example:
         >>> [(token.kind, token.text) for token in tokens_of("marital-status != 'x'", {"marital-status"})]
         [('NAME', 'marital-status'), ('NEQ', '!='), ('TEXT', 'x')]
+        >>> [token.text for token in tokens_of("born < date '1990-01-31'", {"born"})]
+        ['born', '<', '1990-01-31']
         >>> [token.text for token in tokens_of("year(born) < 1990", {"born", "born.year"})]
         ['born.year', '<', '1990']
     """
@@ -94,6 +98,12 @@ def tokens_of(text: str, names: Collection[str] = ()) -> list[Token]:
     if any(token.comments for token in tokens) or (text.strip() and not tokens):
         raise QueryError("comments are not supported", remedy="leave out what follows -- or stands between /* and */")
     found = [Token(_kind(token), token.text, token.start, token.end + 1) for token in tokens]
+    following = [*(token.kind for token in found[1:]), ""]
+    found = [
+        token
+        for token, after in zip(found, following, strict=False)
+        if not (after == "TEXT" and token.kind == "WORD" and token.text.lower() in _DATED)
+    ]
     known = frozenset(names)
     return list(_with_levels(list(_with_names(found, text, known)), known))
 

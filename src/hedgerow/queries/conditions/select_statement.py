@@ -201,7 +201,7 @@ def parse_select(text: str, domain: Domain, table: str | None = None) -> Selecti
     read = _read(StatementReader(text, table, _REMEDY, domain.all_names, _ABSENT), domain)
     missing = [name for name in read.listed if name not in read.names]
     if missing:
-        raise QueryError(f"{shown(missing[0])} is selected, and not in GROUP BY", remedy=_REMEDY)
+        raise QueryError(f"{shown(missing[0])} is selected, and not in GROUP BY", remedy="name it after GROUP BY too")
     if not read.columns:
         raise QueryError("nothing is counted", remedy="add COUNT(*), as in SELECT sex, COUNT(*) FROM t GROUP BY sex")
     if len(read.columns) > MOST_COLUMNS:
