@@ -211,14 +211,14 @@ class _Tables(Options, panel="Table"):
 def _warn_of_shared(shown: Output, root: Domain, tables: Mapping[str, Children]) -> None:
     """Warn of columns that a table above has too, and that no rule between the tables is about: those are its own."""
     above = [{*root.names}]
-    for name, table in tables.items():
-        known, ruled = above[table.above], {each for rule in table.domain.constraints for each in rule.scope}
-        if shared := [each for each in table.domain.names if each in known and each not in ruled]:
+    for name, below in tables.items():
+        known, ruled = above[below.above], {each for rule in below.domain.constraints for each in rule.scope}
+        if shared := [each for each in below.domain.names if each in known and each not in ruled]:
             shown.warn(
                 f"{name}: {', '.join(shared)} stand in a table above too, and are taken from there. What the table of "
                 f"{name} itself has in columns of these names is not read: give other columns other names"
             )
-        above.append({*known, *table.domain.names})
+        above.append({*known, *below.domain.names})
 
 
 @dataclass(frozen=True)
