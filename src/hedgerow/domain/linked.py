@@ -1,4 +1,4 @@
-"""Tables with keys: parents, and children of which each has one parent (households and persons, say).
+"""Linked tables: parents, and children of which each has one parent (households and persons, say).
 
 A child is described beside its parent: the *joined* domain has the parents' attributes, then the number of children,
 then the children's own attributes. What is known of both tables is known there: the rules of either, and rules between

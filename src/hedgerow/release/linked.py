@@ -180,7 +180,7 @@ class LinkedRelease:
         Raises:
             ConfigError: ``n`` is negative, or the method is unknown.
         """
-        return self.keyed(self.drawn(n, seed, method))
+        return self.with_keys(self.drawn(n, seed, method))
 
     def drawn(self, n: int | None = None, seed: Seed = None, method: Method = "systematic") -> tuple[Records, ...]:
         """The records of ``sample`` over the domains of the releases, without keys, in the same order.
@@ -196,7 +196,7 @@ class LinkedRelease:
             drawn.append(self._children(place, drawn[link.above], drawing, method))
         return tuple(drawn)
 
-    def keyed(self, drawn: Sequence[Records]) -> tuple[Records, ...]:
+    def with_keys(self, drawn: Sequence[Records]) -> tuple[Records, ...]:
         """Records as ``drawn`` gives them, as tables with their keys.
 
         Args:

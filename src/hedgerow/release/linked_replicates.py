@@ -95,7 +95,7 @@ class LinkedReplicates:
     @property
     def weighted(self) -> tuple[Records, ...]:
         """The tables with their keys and the columns of weights."""
-        keyed = self.release.keyed([each.records for each in self.tables])
+        keyed = self.release.with_keys([each.records for each in self.tables])
         return tuple(each.beside(records) for each, records in zip(self.tables, keyed, strict=True))
 
     def files(self) -> Iterator[list[tuple[Records, Floats]]]:
@@ -175,7 +175,7 @@ class LinkedReplicates:
         for place, records in zip(first, self.weighted, strict=True):
             records.write(place)
         for places, pairs in zip(beside, self.files() if beside else (), strict=True):
-            keyed = self.release.keyed([records for records, _ in pairs])
+            keyed = self.release.with_keys([records for records, _ in pairs])
             for place, each, records, (_, weights) in zip(places, self.tables, keyed, pairs, strict=True):
                 records.with_columns({each.names_beside(records.domain)[0]: weights}).write(place)
         return self.places(*paths)
