@@ -3,7 +3,7 @@
 Parents get the numbers of their children, children the columns of their parent. Of the children of one parent a bounded
 number is counted, by the rule of ``reading/persons.py``: so a parent who comes or goes with all children changes one
 record of the first table, and at most as many of the second. Of children who do not count no child counts either: so a
-root reaches as many records of a table as the product of the bounds above it (theory.md section 15.1).
+root reaches as many records of a table as the product of the bounds above it (theory.md section 15.4).
 
 Where children have an order, so many in a row count, and each gets the columns of the child before it, the first none.
 These depend on the children of its own parent alone, and are in its own record: so nobody reaches more of them.
